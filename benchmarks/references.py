@@ -20,12 +20,13 @@ from benchmarks.peers import Missing
 from benchmarks.recommenders import RECOMMENDERS, Score, Settings
 from lpbandits.data import Ratings
 from lpbandits.evaluation.baselines import REFERENCES
-from lpbandits.evaluation.contestants import Contest, Knowledge, mean_score
-from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay, mean_scores, split
+from lpbandits.evaluation.contestants import Contest, Knowledge
+from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay, mean_score, mean_scores, split
 from lpbandits.fit import TwoStage, fit_states
 from lpbandits.fit.taste.moments import moments
 from lpbandits.fit.taste.popularity import informative
 from lpbandits.parallel import Executor
+from lpbandits.progress import Stopwatch
 from lpbandits.typing import FloatArray
 
 OURS = ("item-knn", "ease", "taste", "popular")
@@ -90,7 +91,7 @@ class Match:
         """Select the constants of our references, fit and replay them, and replay popularity and taste."""
         seen = moments(self.fitted.subset(informative(self.fitted)))
         say(f"{self.name}: {', '.join(REFERENCES)}")
-        constants = self.contest.tune(seen, self.development)
+        constants = self.contest.tune(seen, self.development, Stopwatch())
         for name in REFERENCES:
             self.settings[name] = ", ".join(f"{value:g}" for value in constants[name])
             self.fits[name] = partial(self._reference, name, constants[name])
@@ -102,7 +103,8 @@ class Match:
         return self.contest.scores([name], known, self.report)[name]
 
     def _reference(self, name: str, constants: tuple[float, float]) -> object:
-        return REFERENCES[name].recommender(moments(self.known.subset(informative(self.known))), *constants)
+        seen = moments(self.known.subset(informative(self.known)))
+        return REFERENCES[name].recommenders(seen, constants[0], constants[1:])[0]
 
     def theirs(self) -> dict[str, str]:
         """Select, fit and replay the other packages; return the reasons why some are missing."""
@@ -130,7 +132,8 @@ class Match:
         return -np.inf if np.array_equal(scores, ties, equal_nan=True) else mean_score(scores)
 
     def _scored(self, score: Score, replay: Replay) -> FloatArray:
-        return replay.scores(played(score, self.all_known.popularity, replay))
+        popularity = -np.argsort(np.asarray(self.all_known.model.popular)).astype(np.float64)
+        return replay.scores(played(score, popularity, replay))
 
     def _replayed(self, name: str, replay: Callable[[], FloatArray]) -> None:
         """Store the scores of a first replay, which may compile, and the time of a second."""

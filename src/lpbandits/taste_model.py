@@ -16,7 +16,6 @@ DIGITS = 4
 MAX_ENTRY = 1e6
 MIN_VARIANCE = 10.0**-DIGITS
 MAX_LASTING = 0.99
-MAX_FACTORS = 1000
 
 _ARRAYS = ("means", "factors", "variances")
 _RANGES = {
@@ -86,8 +85,6 @@ class TasteModel:
         if not k:
             raise InvalidInput("means must have one entry per action, got none")
         factors = validate.as_floats(self.factors, "factors", shape=(k, None), max_abs=MAX_ENTRY)
-        if factors.shape[1] > MAX_FACTORS:
-            raise InvalidInput(f"factors must have at most {MAX_FACTORS} columns, got {factors.shape[1]}")
         variances = validate.as_floats(self.variances, "variances", shape=(k,), max_abs=MAX_ENTRY)
         if variances.min() < MIN_VARIANCE:
             raise InvalidInput(f"variances must be at least {MIN_VARIANCE:g}, got {variances.min():g}")

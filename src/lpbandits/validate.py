@@ -98,8 +98,7 @@ def as_number(value: Any, name: str, *, low: float = -math.inf, high: float = ma
     ...
     lpbandits.errors.InvalidInput: noise must be greater than 0, got -1
     """
-    several = isinstance(value, np.ndarray) and value.ndim > 0
-    if several or not hasattr(type(value), "__float__") or isinstance(value, NON_NUMERIC_TYPES):
+    if not hasattr(type(value), "__float__") or isinstance(value, NON_NUMERIC_TYPES) or np.ndim(value):
         raise invalid(name, "a number", value)
     try:
         number = float(value)

@@ -13,11 +13,12 @@ import lpbandits as lpb
 from lpbandits.data import Ratings
 from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.evaluation.baselines import REFERENCES, in_order, item_knn, leave_one_out
-from lpbandits.evaluation.contestants import Contest, Knowledge
+from lpbandits.evaluation.contestants import Contest
 from lpbandits.evaluation.replay import Replay, mean_scores, split
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import informative
 from lpbandits.parallel import Executor
+from lpbandits.progress import Stopwatch
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray
 from tests.evaluation.planted import PLANTED, policy_scores, rows_of
@@ -81,17 +82,6 @@ def test_a_replay_equals_a_loop_of_agents(name: str, once: bool) -> None:
         np.testing.assert_allclose(got[row, : len(want)], want, rtol=1e-12, atol=1e-12)
 
 
-def test_popularity_equals_the_policy_popular() -> None:
-    person, action, rating = rows_of(log_of(80, 15, share=0.7, seed=4))
-    kept = (action != 3) | (person >= 50)  # no fitted person rated action 3
-    log = Ratings.from_arrays(person[kept], action[kept], rating[kept])
-    first = log.subset(np.arange(50))
-    model = lpb.fit_states(first, lpb.TwoStage(scale="cosine"), states=2, heldout=0).model
-    replay = Replay.of(log, np.arange(50, 80), rounds=5)
-    got = Contest(["popular"], 0, Executor()).scores(["popular"], Knowledge.of(model, first), replay)["popular"]
-    np.testing.assert_array_equal(got, policy_scores(replay, lpb.Popular(model), seed=0))
-
-
 def test_scores_are_standardized_by_person() -> None:
     replay = Replay.of(PLANTED, np.arange(150), rounds=10)
     best = mean_scores(replay.scores(in_order(replay.recorded, replay)))
@@ -147,11 +137,9 @@ def test_item_knn_and_ease_equal_their_naive_twins(seed: int) -> None:
     def steck(played: list[int], rewards: FloatArray) -> FloatArray:
         return np.asarray(seen.means + 2.0 * residuals(played, rewards) @ regression[played])
 
-    for recommender, twin in (
-        (REFERENCES["item-knn"].recommender(seen, 30.0, 0.3), knn),
-        (REFERENCES["ease"].recommender(seen, 100.0, 2.0), steck),
-    ):
-        np.testing.assert_array_equal(recommender.play(replay) + replay.mask, naive_play(twin, replay))
+    for name, constants, twin in (("item-knn", (30.0, 0.3), knn), ("ease", (100.0, 2.0), steck)):
+        rewards = REFERENCES[name].play(seen, constants, replay)
+        np.testing.assert_array_equal(rewards + replay.mask, naive_play(twin, replay))
 
 
 def test_a_reference_settles_on_one_action_if_actions_repeat() -> None:
@@ -165,10 +153,10 @@ def test_a_reference_settles_on_one_action_if_actions_repeat() -> None:
 def test_tuned_constants_have_the_highest_score() -> None:
     log = log_of(120, 12, states=3, seed=8)
     seen, replay = moments_of(log.subset(np.arange(80))), Replay.of(log, np.arange(80, 120), rounds=5)
-    constants = Contest(["ease"], 0, Executor()).tune(seen, replay)["ease"]
+    constants = Contest(["ease"], 0, Executor()).tune(seen, replay, Stopwatch())["ease"]
     reference = REFERENCES["ease"]
     value = {
-        (ridge, gain): mean_scores(replay.scores(reference.recommender(seen, ridge, gain).play(replay))).mean()
+        (ridge, gain): mean_scores(replay.scores(reference.play(seen, (ridge, gain), replay))).mean()
         for ridge in reference.firsts
         for gain in reference.seconds
     }
@@ -181,14 +169,8 @@ def test_tuned_constants_have_the_highest_score() -> None:
 def test_the_ceiling_conditions_on_all_other_ratings(seed: int, rated: int, factors: int) -> None:
     rng = np.random.default_rng(seed)
     k = 9
-    taste = TasteModel(
-        rng.normal(size=k),
-        rng.normal(size=(k, factors)),
-        rng.uniform(0.3, 1, k),
-        offset=0.7,
-        level=3.0,
-        log_scale_sd=0.0,
-    )
+    arrays = rng.normal(size=k), rng.normal(size=(k, factors)), rng.uniform(0.3, 1, k)
+    taste = TasteModel(*arrays, offset=0.7, level=3.0, log_scale_sd=0.0)
     which, rewards = np.sort(rng.permutation(k)[:rated]), rng.normal(3, 2, rated)
     got = leave_one_out(taste, which, rewards)
     y = rewards - 3.0 - taste.means[which]

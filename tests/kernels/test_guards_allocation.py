@@ -63,8 +63,9 @@ def test_loops_around_a_policy_cannot_allocate(name: str) -> None:
         lpb.policies.Setting(model_for(REWARDS["gaussian"]), REWARDS["gaussian"])
     )
     duels = policy.feedback == "duels"
-    after = (apply_exploration_floor_to_pair, duelled) if duels else (apply_exploration_floor, rewarded)
-    loops = [rollout_of(offer, policy.choose, *after, policy.tell) for offer in (offer_sets, offer_once)]
+    floor, outcome = (apply_exploration_floor_to_pair, duelled) if duels else (apply_exploration_floor, rewarded)
+    parts = {"choose": policy.choose, "apply_exploration_floor": floor, "outcome": outcome, "tell": policy.tell}
+    loops = [rollout_of(offer=offer, **parts) for offer in (offer_sets, offer_once)]
     loops += [] if duels else [kernel_of(policy)]
     compiled = [value for loop in loops for value in inspect.getclosurevars(loop).nonlocals.values()]
     assert any(function.py_func.__name__.startswith("rollout") for function in compiled)

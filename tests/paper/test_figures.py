@@ -18,8 +18,7 @@ from lpbandits.policies import Setting
 from lpbandits.policies.baselines import TS
 from lpbandits.policies.rules import Thompson
 from lpbandits.simulation import Results, rollout, simulate
-from lpbandits.simulation.bounds import bound_world
-from lpbandits.simulation.growth import measure_growth
+from lpbandits.simulation.bounds import bound_world, measure_growth
 from lpbandits.simulation.run import builders_of
 from lpbandits.typing import FloatArray, Json
 from lpbandits.worlds import DuellingWorld, SyntheticWorld

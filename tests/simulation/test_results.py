@@ -25,8 +25,14 @@ def results(request: pytest.FixtureRequest) -> Results:
 
 
 def last_regret(results: Results, name: str) -> FloatArray:
-    frame = results.people().filter(pl.col("policy") == name)
-    return frame["regret"].to_numpy()
+    return results.people().filter(pl.col("policy") == name)["regret"].to_numpy()
+
+
+def standard_error(results: Results, values: FloatArray) -> float:
+    """Return the standard error over people; over draws if there are several, as their people share orderings."""
+    draws = results.settings["draws"]
+    units = values if draws == 1 else values.reshape(draws, -1).mean(axis=1)
+    return float(units.std(ddof=1) / np.sqrt(len(units)))
 
 
 def strict(content: Any) -> Any:
@@ -50,28 +56,21 @@ def test_json_content(results: Results) -> None:
 
 
 def test_summaries_equal_those_of_the_table(results: Results) -> None:
-    draws = results.settings["draws"]
     for name in ANYWHERE:
         regret = last_regret(results, name)
         summary = results[name].to_dict()["regret"]
         np.testing.assert_allclose(summary["mean"], np.mean(regret))
         np.testing.assert_allclose(summary["sd"], np.std(regret, ddof=1))
-        # people of one draw share their orderings, so with several draws these are the independent units
-        units = regret if draws == 1 else regret.reshape(draws, -1).mean(axis=1)
-        np.testing.assert_allclose(summary["se"], np.std(units, ddof=1) / np.sqrt(len(units)))
+        np.testing.assert_allclose(summary["se"], standard_error(results, regret))
         for key, share in (("p05", 0.05), ("p50", 0.5), ("p95", 0.95)):
             np.testing.assert_allclose(summary[key], np.quantile(regret, share))
 
 
 def test_difference_is_paired_by_person(results: Results) -> None:
     gap = last_regret(results, "lpbts") - last_regret(results, "ts")
-    draws = results.settings["draws"]
-    units = gap if draws == 1 else gap.reshape(draws, -1).mean(axis=1)
-    mean, error = results.difference("lpbts", "ts")
-    np.testing.assert_allclose(mean, gap.mean())
-    np.testing.assert_allclose(error, units.std(ddof=1) / np.sqrt(len(units)))
-    opposite, same = results.difference("ts", "lpbts")
-    np.testing.assert_allclose((opposite, same), (-mean, error))
+    error = standard_error(results, gap)
+    np.testing.assert_allclose(results.difference("lpbts", "ts"), (gap.mean(), error))
+    np.testing.assert_allclose(results.difference("ts", "lpbts"), (-gap.mean(), error))
 
 
 @pytest.mark.parametrize("name", ANYWHERE)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
-from lpbandits import limits
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import Setting
 from lpbandits.simulation import rollout, run, simulate, size
@@ -114,12 +113,3 @@ def test_tasks_of_long_runs_have_few_people() -> None:
     assert max(len(task.people) for task in tasks) * 20_000 <= size.TASK_DECISIONS
     assert sum(len(task.people) for task in tasks) == 300
     assert [task.first_person for task in tasks] == list(np.cumsum([0] + [len(task.people) for task in tasks[:-1]]))
-
-
-def test_runs_that_need_too_much_memory_raise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "memory_limit", lambda: 40 * 10**6)
-    simulate(WORLD, ["ts"], people=2000, rounds=50, threads=1)
-    with pytest.raises(InvalidInput, match=r"60,000 people × 50 rounds with 1 policy would take 0.0\d+ GiB"):
-        simulate(WORLD, ["ts"], people=20_000, rounds=50, threads=1)
-    with pytest.raises(InvalidInput, match="or leave the traces out"):
-        simulate(WORLD, ["ts"], people=2000, rounds=50, traces=True, threads=1)

@@ -44,10 +44,3 @@ def test_the_papers_example() -> None:
 def test_invalid_actions_raise(actions: object) -> None:
     with pytest.raises(InvalidInput, match="actions must"):
         inversion_counts(actions)  # type: ignore[arg-type] # wrong on purpose
-
-
-def test_the_nearest_state_is_further_away_with_more_actions() -> None:
-    shares = [float(nearest_inversions(k, k)) / math.comb(k, 2) for k in (6, 7, 8, 9, 10, 20, 30)]
-    assert shares == sorted(shares)
-    assert shares[0] < float(nearest_inversions(5, 5)) / 10  # it falls below 6
-    assert all(share < 0.5 for share in shares)

@@ -47,18 +47,11 @@ def test_playing_in_the_person_s_order_has_no_regret() -> None:
 
 
 def test_a_log_is_matched_by_label_and_people_with_few_ratings_are_ignored() -> None:
-    rows = [
-        ("ann", "tea", 5),
-        ("ann", "jam", 1),
-        ("ann", "salt", 3),
-        ("bob", "tea", 2),
-        ("cy", "jam", 4),
-        ("cy", "milk", 2),
-    ]
-    log = lpb.Ratings.from_arrays(*zip(*rows, strict=True))
+    people, actions = ["ann", "ann", "ann", "bob", "cy", "cy"], ["tea", "jam", "salt", "tea", "jam", "milk"]
+    log = lpb.Ratings.from_arrays(people, actions, [5, 1, 3, 2, 4, 2])
     model = lpb.PreferenceModel([[0, 1, 2]], actions=["milk", "tea", "jam"])
-    people = lpb.ReplayWorld(model, log, least=2).draw(people=10, seed=0)
-    recorded = sorted(tuple(row) for row in np.nan_to_num(people.means, nan=-1.0).tolist())
+    means = lpb.ReplayWorld(model, log, least=2).draw(people=10, seed=0).means
+    recorded = sorted(tuple(row) for row in np.nan_to_num(means, nan=-1.0).tolist())
     assert recorded == [(-1.0, 5.0, 1.0), (2.0, -1.0, 4.0)]
     results = lpb.simulate(lpb.ReplayWorld(model, log, least=2), ["lpbts", "uniform"], people=10, rounds=2)
     assert results["lpbts"].people["state"].tolist() == [-1.0, -1.0]

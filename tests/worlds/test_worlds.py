@@ -156,7 +156,6 @@ def test_with_different_scales_the_model_has_the_expected_means(gaps: str) -> No
         ({"assumed_noise": 0}, "assumed_noise must .*got 0"),
         ({"assumed_noise": "1"}, "assumed_noise must .*got '1'"),
         ({"noise_family": "cauchy"}, "noise_family must .*got 'cauchy'"),
-        ({"noise_family": "student", "noise": 1e97}, r"tails must .*got 1e\+97"),
     ],
 )
 def test_invalid_synthetic_settings_raise(settings: dict[str, Any], message: str) -> None:

@@ -44,8 +44,7 @@ def bound(
     from lpbandits import validate
     from lpbandits.io.atomic import as_folder
     from lpbandits.model import PreferenceModel
-    from lpbandits.simulation.bounds import AXES, MAX_PEOPLE, bound_model, bound_world, world_at
-    from lpbandits.simulation.growth import check_growth
+    from lpbandits.simulation.bounds import AXES, bound_model, bound_world, world_at
     from lpbandits.simulation.size import check_bounds
     from lpbandits.views.bound_report import bound_table, content_of, described, save_bounds
     from lpbandits.worlds import SyntheticWorld
@@ -67,9 +66,7 @@ def bound(
     run: dict[str, Any] = {"people": people, "seed": seed, **measured, "threads": threads}
     worlds = {(axis, value): world_at(axis, value, **sizes) for axis in axes for value in AXES[axis][1]}
     plain = [] if model is not None else [SyntheticWorld(**sizes)]
-    n_people = validate.as_count(people, "people", high=MAX_PEOPLE)
-    workers = check_growth(**measured, threads=threads)[2]
-    check_bounds([*worlds.values(), *plain], people=n_people, **measured, workers=workers)  # before the first of them
+    check_bounds([*worlds.values(), *plain], people=people, **measured, threads=threads)  # before the first of them
     if out is not None:
         as_folder(out)
     with progress_bar("computing") as report:

@@ -4,13 +4,13 @@ The recommenders use what a policy uses: ratings of the training people, and the
 `ceiling`, and `in_order` of the recorded ratings, also use ratings that are unknown in practice.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from lpbandits.evaluation.replay import Replay
+from lpbandits.evaluation.replay import Replay, mean_score
 from lpbandits.fit.taste.moments import Moments
 from lpbandits.parallel import one_thread
 from lpbandits.taste_model import TasteModel
@@ -39,12 +39,9 @@ class Recommender:
 
     def play(self, replay: Replay) -> FloatArray:
         """Return the rewards, people × rounds, of the action with the highest score in each round."""
-        out = np.full((len(replay), replay.max_rounds), np.nan)
-        for start in range(0, len(replay), CHUNK):
-            part = slice(start, start + CHUNK)
-            for t, rewards in enumerate(self._rounds(replay.recorded[part], replay.max_rounds, replay.once)):
-                out[part, t] = rewards
-        return out
+        chunks = np.split(replay.recorded, range(CHUNK, len(replay), CHUNK))
+        rounds = (self._rounds(recorded, replay.max_rounds, replay.once) for recorded in chunks)
+        return np.concatenate([np.column_stack(list(rewards)) for rewards in rounds])
 
     def _rounds(self, recorded: FloatArray, rounds: int, once: bool) -> Iterator[FloatArray]:
         """Yield the rewards of each round; of an arbitrary action for people without remaining actions."""
@@ -111,13 +108,20 @@ class Reference:
     seconds: tuple[float, ...]
     """Values to try of the second hyperparameter."""
 
-    def vary(self, built: Recommender, second: float) -> Recommender:
-        """Return a recommender with another second hyperparameter."""
-        return replace(built, **{self.second: second})  # type: ignore[arg-type] # both are floats
+    def recommenders(self, seen: Moments, first: float, seconds: Sequence[float]) -> list[Recommender]:
+        """Return a recommender for each value of the second hyperparameter."""
+        built = self.build(seen, first)
+        return [replace(built, **{self.second: second}) for second in seconds]  # type: ignore[arg-type] # both are floats
 
-    def recommender(self, seen: Moments, first: float, second: float) -> Recommender:
-        """Return the recommender with both hyperparameters."""
-        return self.vary(self.build(seen, first), second)
+    def play(self, seen: Moments, constants: tuple[float, float], replay: Replay) -> FloatArray:
+        """Return the rewards, people × rounds, of the recommender with both hyperparameters."""
+        first, second = constants
+        return self.recommenders(seen, first, [second])[0].play(replay)
+
+    def tuning_scores(self, first: float, seen: Moments, replay: Replay) -> dict[tuple[float, float], float]:
+        """Return the mean scores by the two hyperparameters; `first` is fixed, the second varies."""
+        built = zip(self.seconds, self.recommenders(seen, first, self.seconds), strict=True)
+        return {(first, second): mean_score(replay.scores(one.play(replay))) for second, one in built}
 
 
 REFERENCES = {
@@ -127,15 +131,9 @@ REFERENCES = {
 
 
 def in_order(scores: FloatArray, replay: Replay) -> FloatArray:
-    """Return the rewards (people × rounds) of playing rated actions by descending score.
-
-    `scores` has one entry per action, or is people × actions.
-    """
-    available = np.where(np.isnan(replay.recorded), -np.inf, scores)
-    if not replay.once:
-        chosen = np.repeat(np.argmax(available, axis=1)[:, None], replay.max_rounds, axis=1)
-    else:
-        chosen = np.argsort(-available, axis=1, kind="stable")[:, : replay.max_rounds]
+    """Return the rewards (people × rounds) of playing rated actions by descending score (people × actions)."""
+    chosen = np.argsort(-np.where(np.isnan(replay.recorded), -np.inf, scores), axis=1, kind="stable")
+    chosen = chosen[:, : replay.max_rounds] if replay.once else np.repeat(chosen[:, :1], replay.max_rounds, axis=1)
     rewards: FloatArray = np.take_along_axis(replay.recorded, chosen, axis=1)
     return rewards
 

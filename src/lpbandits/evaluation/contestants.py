@@ -9,9 +9,8 @@ import numpy as np
 
 from lpbandits.data.ratings import Ratings
 from lpbandits.decisions.choose_policy import choose_policy
-from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.baselines import REFERENCES, ceiling, in_order
-from lpbandits.evaluation.replay import Game, Replay, mean_scores, warm_up
+from lpbandits.evaluation.replay import Game, Replay, warm_up
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import as_standardized, popular_ordering
 from lpbandits.model import PreferenceModel
@@ -41,8 +40,6 @@ class Knowledge:
 
     model: PreferenceModel
     moments: Moments
-    popularity: FloatArray
-    """Popularity score of each action; higher is more popular."""
     constants: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """The two hyperparameters of each recommender."""
 
@@ -50,22 +47,20 @@ class Knowledge:
     def of(
         cls, model: PreferenceModel, log: Ratings, constants: Mapping[str, tuple[float, float]] | None = None
     ) -> "Knowledge":
-        """Compute the moments, and the popularity that `popular` plays by, from the log of the training people."""
+        """Compute the moments and the model's popularity ordering from the log of the training people."""
         ratings = as_standardized(log)
         order = popular_ordering(ratings)
-        popularity = np.zeros(len(log.actions)) if order is None else -np.argsort(order).astype(np.float64)
+        popular = np.arange(model.n_actions) if order is None else order
         people = np.flatnonzero(ratings.scales.informative)
-        return cls(model, moments(ratings, people=people), popularity, constants or {})
+        return cls(model.replace(popular=popular), moments(ratings, people=people), constants or {})
 
     def job_of(self, name: str, replay: Replay) -> tuple[Any, ...]:
-        """Return the function and the arguments that compute the rewards of popularity, a reference or a bound."""
-        if name == "popular":
-            return in_order, self.popularity, replay
+        """Return the function and the arguments that compute the rewards of a reference or a bound."""
         if name == "best-possible":
             return in_order, replay.recorded, replay
         if name == "ceiling":
             return ceiling, taste_of(self.model), replay
-        return reference_rewards, name, self.moments, self.constants[name], replay
+        return REFERENCES[name].play, self.moments, self.constants[name], replay
 
 
 @dataclass(frozen=True)
@@ -121,7 +116,7 @@ class Contest:
         self, names: Sequence[str], known: Knowledge, replay: Replay, watch: Stopwatch | None = None
     ) -> dict[str, FloatArray]:
         """Return the scores of contestants, people × rounds."""
-        policies = [name for name in names if name != "popular" and kind_of(name) == "policy"]
+        policies = [name for name in names if kind_of(name) == "policy"]
         others = [name for name in names if name not in policies]
         jobs = [known.job_of(name, replay) for name in others]
         scores = self.policy_scores([(name, known.model) for name in policies], replay, watch or Stopwatch(), *jobs)
@@ -129,19 +124,16 @@ class Contest:
         return {name: by_name[name] for name in names}
 
     def tune(
-        self, seen: Moments, replay: Replay, watch: Stopwatch | None = None, *, first: int = 0, total: int = 0
+        self, seen: Moments, replay: Replay, watch: Stopwatch, first: int = 0, total: int = 0
     ) -> dict[str, tuple[float, float]]:
-        """Return the hyperparameters of each recommender with the highest score.
-
-        `watch` reports the stage "choose policy", counting from part `first` of `total`.
-        """
-        jobs = [(name, constant, seen, replay) for name in self.references for constant in REFERENCES[name].firsts]
+        """Return the hyperparameters of each recommender with the highest score; report them as `timed` does."""
+        tried = [(name, constant) for name in self.references for constant in REFERENCES[name].firsts]
+        jobs = [(REFERENCES[name].tuning_scores, constant, seen, replay) for name, constant in tried]
         scores: dict[str, dict[tuple[float, float], float]] = {name: {} for name in self.references}
-        results = self.executor.map(tuning_scores, jobs)
-        timed_results = timed(watch or Stopwatch(), "choose policy", results, len(jobs), first, total)
-        for (name, *_), job_scores in zip(jobs, timed_results, strict=True):
-            scores[name] |= job_scores
-        return {name: max(tried, key=lambda constants: tried[constants]) for name, tried in scores.items()}
+        results = timed(watch, "choose policy", self.executor.map(operator.call, jobs), len(jobs), first, total)
+        for (name, _), part in zip(tried, results, strict=True):
+            scores[name] |= part
+        return {name: max(values, key=values.__getitem__) for name, values in scores.items()}
 
 
 def timed(
@@ -154,21 +146,6 @@ def timed(
         yield result
 
 
-def tuning_scores(name: str, first: float, seen: Moments, replay: Replay) -> dict[tuple[float, float], float]:
-    """Return the mean scores of a recommender, by its two hyperparameters; `first` is fixed, the second varies."""
-    reference = REFERENCES[name]
-    built = reference.build(seen, first)
-    return {
-        (first, second): mean_score(replay.scores(reference.vary(built, second).play(replay)))
-        for second in reference.seconds
-    }
-
-
-def reference_rewards(name: str, seen: Moments, constants: tuple[float, float], replay: Replay) -> FloatArray:
-    """Return the rewards of a recommender, people × rounds."""
-    return REFERENCES[name].recommender(seen, *constants).play(replay)
-
-
 def kind_of(name: str) -> str:
     """Return the kind of a contestant.
 
@@ -177,13 +154,4 @@ def kind_of(name: str) -> str:
     """
     if name in REFERENCES:
         return "reference"
-    if name in BOUNDS:
-        return "bound"
-    if name not in YARDSTICKS and entry_of(name).feedback != "rewards":
-        raise InvalidInput(f"policy must learn from rewards, which a log holds, got {name!r}, which learns from duels")
-    return "policy"
-
-
-def mean_score(scores: FloatArray) -> float:
-    """Return the mean over people of their mean scores."""
-    return float(mean_scores(scores).mean())
+    return "bound" if name in BOUNDS else "policy"

@@ -10,7 +10,7 @@ from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.evaluation.baselines import REFERENCES
 from lpbandits.evaluation.bootstrap import differences
-from lpbandits.evaluation.contestants import BOUNDS, DEFAULT, YARDSTICKS, Contest, kind_of
+from lpbandits.evaluation.contestants import BOUNDS, DEFAULT, YARDSTICKS, Contest
 from lpbandits.evaluation.fit_config import ModelSource, settings_to_try
 from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay, split
 from lpbandits.evaluation.results import Evaluation
@@ -168,14 +168,7 @@ def contestant_names(policies: Sequence[str] | None) -> list[str]:
     if policies is None:
         return list(DEFAULT)
     load_outside()
-    registered = [name for name, entry in POLICIES.items() if entry.feedback == "rewards" and name != "uniform"]
-    known = list(dict.fromkeys((*registered, *YARDSTICKS, *REFERENCES, *BOUNDS)))
-    names = ["popular"]
-    for value in validate.as_list(policies, "policies", "names", max_length=1000):
-        name = "random" if validate.is_exactly(value, "uniform") else value
-        if isinstance(name, str) and name in POLICIES:
-            kind_of(name)  # refuses policies for duels
-        name = validate.as_choice(name, "policy", known)
-        if name not in names:
-            names.append(name)
-    return names
+    registered = [name for name, entry in POLICIES.items() if entry.feedback == "rewards"]
+    known = dict.fromkeys((*registered, *YARDSTICKS, *REFERENCES, *BOUNDS))
+    names = [validate.as_choice(value, "policy", known) for value in validate.as_list(policies, "policies", "names")]
+    return list(dict.fromkeys(["popular", *("random" if name == "uniform" else name for name in names)]))

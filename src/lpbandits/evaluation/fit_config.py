@@ -9,7 +9,6 @@ from lpbandits.data.ratings import Ratings
 from lpbandits.fit.estimator import Estimator, States
 from lpbandits.fit.pipeline import fit_states
 from lpbandits.fit.provenance import Provenance
-from lpbandits.fit.report import Fit
 from lpbandits.fit.taste.tuning import TasteFit, TasteReport, fit_taste
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel, as_model
@@ -54,11 +53,9 @@ class FitConfig:
         with Threads(threads) as pool:
             return fit_taste(log, seed=self.estimator.seed, chosen=chosen, watch=Stopwatch(), threads=pool)
 
-    def fit_model(self, log: Ratings, threads: int) -> PreferenceModel:
-        """Fit states to a log, without a taste model."""
-        return self.fit(log, taste=False, threads=threads).model
-
-    def fit(self, log: Ratings, *, taste: bool, threads: int | None, jobs: int | Workers | None = None) -> Fit:
+    def fit(
+        self, log: Ratings, threads: int | None, *, taste: bool = False, jobs: int | Workers | None = None
+    ) -> PreferenceModel:
         """Fit states to a log, and a taste model if both `taste` and the settings ask for one."""
         return fit_states(
             log,
@@ -70,7 +67,7 @@ class FitConfig:
             taste=taste and self.taste,
             threads=threads,
             jobs=jobs,
-        )
+        ).model
 
     def to_dict(self) -> Json:
         """Return the settings as a JSON object."""

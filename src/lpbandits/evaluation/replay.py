@@ -53,9 +53,8 @@ class Split:
 def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> Split:
     """Split the people of a log at random.
 
-    People can be replayed if they are informative and have at least `least` ratings; `MIN_PEOPLE` of them are needed.
-    The report set has the share REPORT of them, at most `people` (MAX_REPORT by default), and the development set the
-    share DEVELOPMENT, at most MAX_DEVELOPMENT. All other people are the training set.
+    People can be replayed if they are informative and have at least `least` ratings. The report set has at most
+    `people` of them (MAX_REPORT by default).
 
     >>> log = Ratings.from_arrays(np.repeat(np.arange(20), 4), np.tile(np.arange(4), 20), np.arange(80) % 7)
     >>> parts = split(log, least=4, seed=0)
@@ -184,3 +183,8 @@ def mean_scores(scores: FloatArray, rounds: int | None = None) -> FloatArray:
     """
     means: FloatArray = np.nanmean(scores[:, :rounds], axis=1)
     return means
+
+
+def mean_score(scores: FloatArray) -> float:
+    """Return the mean over people of their mean scores."""
+    return float(mean_scores(scores).mean())

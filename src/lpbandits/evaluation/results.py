@@ -15,15 +15,8 @@ from lpbandits.parallel import Workers
 from lpbandits.policies import title_of
 from lpbandits.typing import FloatArray, Json
 
-TITLES = {
-    "random": "random",
-    "popular": "popularity",
-    "item-knn": "item kNN",
-    "ease": "EASE",
-    "ceiling": "ceiling",
-    "best-possible": "best possible",
-}
-"""Titles of contestants that are not registered policies, or are registered under another name."""
+TITLES = {"popular": "popularity", "item-knn": "item kNN", "ease": "EASE", "best-possible": "best possible"}
+"""Titles that differ from the contestant's name or from the title of the registered policy."""
 
 
 def titled(name: str) -> str:
@@ -56,19 +49,12 @@ class Gain:
             return 0
         return int(self.low > 0.0) - int(self.high < 0.0)
 
-    @property
-    def signed(self) -> str:
-        """The mean and the interval as text, with signs.
+    def __format__(self, form: str) -> str:
+        """Format the mean and the interval.
 
-        >>> Gain(0.059, 0.044, 0.073).signed, Gain(-0.03, None, None).signed
+        >>> f"{Gain(0.059, 0.044, 0.073):+.3f}", f"{Gain(-0.03, None, None):.3f}"
         ('+0.059 [+0.044, +0.073]', '-0.030')
         """
-        return self._text("+.3f")
-
-    def __str__(self) -> str:
-        return self._text(".3f")
-
-    def _text(self, form: str) -> str:
         mean = f"{self.mean:{form}}"
         return mean if self.low is None or self.high is None else f"{mean} [{self.low:{form}}, {self.high:{form}}]"
 
@@ -169,8 +155,8 @@ class Evaluation:
         """Fit a model to all people of a log with the selected settings; `model.evaluation` holds the verdict."""
         if self.fit_config is None:
             raise InvalidInput("the model was evaluated as it is, so there are no fit settings; keep that model")
-        fit = self.fit_config.fit(as_ratings(ratings), taste=True, threads=threads, jobs=jobs)
-        return fit.model.replace(evaluation=self.note())
+        model = self.fit_config.fit(as_ratings(ratings), threads, taste=True, jobs=jobs)
+        return model.replace(evaluation=self.note())
 
     def to_dict(self) -> Json:
         """Return the JSON object that `lpb evaluate --json` prints."""

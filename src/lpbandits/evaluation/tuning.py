@@ -9,9 +9,9 @@ import numpy as np
 
 from lpbandits.data.ratings import Ratings
 from lpbandits.evaluation.baselines import REFERENCES
-from lpbandits.evaluation.contestants import Contest, Knowledge, mean_score, timed
+from lpbandits.evaluation.contestants import Contest, Knowledge, timed
 from lpbandits.evaluation.fit_config import FitConfig
-from lpbandits.evaluation.replay import Replay, mean_scores
+from lpbandits.evaluation.replay import Replay, mean_score, mean_scores
 from lpbandits.fit.taste.tuning import TasteFit, TasteReport
 from lpbandits.model import PreferenceModel
 from lpbandits.progress import Stopwatch
@@ -147,7 +147,7 @@ def _fit_all(
 ) -> tuple[list[PreferenceModel], TasteFit]:
     """Fit a log with each of the settings, and one taste model if a contestant needs it."""
     threads = contest.executor.threads
-    jobs: list[tuple[Any, ...]] = [(config.fit_model, log, threads) for config in configs]
+    jobs: list[tuple[Any, ...]] = [(config.fit, log, threads) for config in configs]
     if contest.tastes:
         jobs.append((configs[0].fit_taste, log, chosen, threads))
     results = contest.executor.map(operator.call, jobs)

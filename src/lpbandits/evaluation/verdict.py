@@ -76,10 +76,10 @@ def sentence(
     losers = _losers(candidate, policies)
     if best != "popular":
         gain = policies[best].vs_popularity
-        parts = [f"{titled(best)} gains {gain} over popularity {within}", *_versus_references(against), *losers]
+        parts = [f"{titled(best)} gains {gain:.3f} over popularity {within}", *_versus_references(against), *losers]
         return f"{where}, {'; '.join(parts)}."
     ahead = [
-        f"{titled(name)} gains {policies[name].vs_popularity}"
+        f"{titled(name)} gains {policies[name].vs_popularity:.3f}"
         for name in ("item-knn", "ease")
         if name in policies and policies[name].vs_popularity.sign > 0
     ]
@@ -93,7 +93,7 @@ def _not_better(candidate: str, gain: Gain, within: str) -> str:
     selected = f"{titled(candidate)} (selected on the development set)"
     if gain.mean == gain.low == gain.high == 0.0:
         return f"{selected} gives each person the same score as popularity"
-    text = f"{selected} scores {gain.signed} {within}"
+    text = f"{selected} scores {gain:+.3f} {within}"
     if gain.sign > 0:
         return f"{text}, but did not beat popularity on the development set"
     high = gain.high if gain.high is not None else float("inf")

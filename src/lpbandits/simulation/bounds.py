@@ -13,13 +13,15 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.json import finite_or_none
 from lpbandits.model import PreferenceModel, as_model
+from lpbandits.parallel import thread_map
+from lpbandits.policies import Setting, make_policy
 from lpbandits.progress import Progress
-from lpbandits.simulation.growth import check_growth, measure_growth
 from lpbandits.simulation.size import check_bounds
+from lpbandits.simulation.trace import rollout
 from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound
 from lpbandits.theory.program import check_size, operations_of
 from lpbandits.typing import FloatArray, Json, Label
-from lpbandits.worlds import SyntheticWorld
+from lpbandits.worlds import Population, SyntheticWorld
 
 AXES: dict[str, tuple[str, tuple[float, ...]]] = {
     "size": ("actions and states (k = m)", (5, 10, 20, 30, 50)),
@@ -28,10 +30,15 @@ AXES: dict[str, tuple[str, tuple[float, ...]]] = {
 }
 """Parameters that can be varied, with their titles and default values."""
 
-MAX_PEOPLE = 100_000
-
 BOUNDS = ("plain", "preference", "latent")
 """The three bounds, for policies that know nothing, the orderings, or the means."""
+
+PRINTED = {"preference": "printed", "latent": "latent_printed"}
+"""Names of the last two as Theorem 1 prints them.
+
+The printed form does not fix the mean of the best action, which a good policy learns at no cost (see
+`theory.lower_bound`).
+"""
 
 
 @dataclass(frozen=True)
@@ -42,11 +49,7 @@ class PersonBounds:
     state: int
     best: int
     values: dict[str, float]
-    """The three bounds, and "printed" and "latent_printed", the last two as Theorem 1 prints them.
-
-    The printed form does not fix the mean of the best action, which a good policy learns at no cost (see
-    `theory.lower_bound`). Bounds may be infinite. Those of the latent bandit are NaN if the model has no means.
-    """
+    """BOUNDS and PRINTED; they may be infinite, and those of the latent bandit are NaN if the model has no means."""
     preference: LowerBound
     growth: dict[str, float] = field(default_factory=dict)
     """Measured growth of regret per log T from round T/10 to T, per policy."""
@@ -68,15 +71,15 @@ class PersonBounds:
 
     def to_dict(self) -> Json:
         """Return a JSON object; null for infinite and unknown bounds."""
-        bounds = {name: finite_or_none(value) for name, value in self.values.items()}
+        bounds: Json = {name: finite_or_none(value) for name, value in self.values.items()}
+        bounds["printed"] = {name: bounds.pop(printed) for name, printed in PRINTED.items()}
         details = self.preference.to_dict()
         del details["value"]
         return {
             "draw": self.draw,
             "state": self.state,
             "best": self.best,
-            **{name: bounds[name] for name in BOUNDS},
-            "printed": {"preference": bounds["printed"], "latent": bounds["latent_printed"]},
+            **bounds,
             **details,
             "growth": self.growth,
         }
@@ -94,10 +97,9 @@ class Bounds:
 
     def summary(self) -> Json:
         """Return `spread_of` every bound and every policy's growth."""
-        printed = {"preference": "printed", "latent": "latent_printed"}
         return {
             "bounds": {name: spread_of(self.column(name)) for name in BOUNDS},
-            "printed": {name: spread_of(self.column(column)) for name, column in printed.items()},
+            "printed": {name: spread_of(self.column(column)) for name, column in PRINTED.items()},
             "growth": {name: spread_of(values) for name, values in self.growth().items()},
             "largest_gap": max(p.preference.gap for p in self.people),
         }
@@ -116,11 +118,10 @@ class Bounds:
 
     def table(self) -> pl.DataFrame:
         """Return a table with a row per person: bounds, certified error, and policies' growth."""
-        columns = {"draw": [p.draw for p in self.people], "state": [p.state for p in self.people]}
-        bounds = {name: self.column(name) for name in (*BOUNDS, "printed", "latent_printed")}
-        gap = {"gap": [p.preference.gap for p in self.people]}
+        columns = {name: [getattr(p, name) for p in self.people] for name in ("draw", "state")}
+        bounds = {name: self.column(name) for name in (*BOUNDS, *PRINTED.values())}
         growth = {f"growth_{name}": values for name, values in self.growth().items()}
-        return pl.DataFrame({**columns, **bounds, **gap, **growth})
+        return pl.DataFrame({**columns, **bounds, "gap": [p.preference.gap for p in self.people], **growth})
 
     def to_dict(self) -> Json:
         """Return the JSON object that `lpb bound --json` prints."""
@@ -135,19 +136,12 @@ def spread_of(values: FloatArray) -> Json:
     (2.0, 1)
     """
     finite = values[np.isfinite(values)]
-    infinite = int(np.isinf(values).sum())
-    if not len(finite):
-        return {**dict.fromkeys(("mean", "sd", "se", "least", "median", "largest")), "infinite": infinite}
-    sd = float(finite.std(ddof=1)) if len(finite) > 1 else 0.0
-    return {
-        "mean": float(finite.mean()),
-        "sd": sd,
-        "se": sd / math.sqrt(len(finite)),
-        "least": float(finite.min()),
-        "median": float(np.median(finite)),
-        "largest": float(finite.max()),
-        "infinite": infinite,
-    }
+    sd = finite.std(ddof=1) if len(finite) > 1 else 0.0
+    spread: Json = dict.fromkeys(("mean", "sd", "se", "least", "median", "largest"))
+    if len(finite):
+        numbers = finite.mean(), sd, sd / math.sqrt(len(finite)), finite.min(), np.median(finite), finite.max()
+        spread = dict(zip(spread, map(float, numbers), strict=True))
+    return {**spread, "infinite": int(np.isinf(values).sum())}
 
 
 @translate_errors("computing bounds")
@@ -162,25 +156,10 @@ def bound_world(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Bounds:
-    """Return the bounds of random people, each with new orderings.
+    """Return the bounds of random people of a world, each with new orderings.
 
-    Parameters
-    ----------
-    world
-        World to draw people from.
-    people
-        Number of people.
-    seed
-        Random seed.
-    policies
-        Policies that play `rounds` rounds `repeats` times with every person, to measure how their regret grows.
-    rounds, repeats, threads
-        Rounds and repeats of the measurement, and threads to use.
-    progress
-        Called with (stage, done, total).
+    Each of the `policies` plays `rounds` rounds `repeats` times with every person, to measure how its regret grows.
 
-    Examples
-    --------
     >>> bounds = bound_world(SyntheticWorld(states=3, actions=4), people=2)
     >>> bool(bounds.column("preference")[0] <= bounds.column("plain")[0])
     True
@@ -190,23 +169,23 @@ def bound_world(
     for name, default in (("swap", 0.0), ("model_error", 0.0), ("noise_family", "normal")):
         if getattr(world, name) != default:
             raise validate.invalid(name, f"{default!r}: bounds assume a correct model", getattr(world, name))
-    count, seed = validate.as_count(people, "people", high=MAX_PEOPLE), validate.as_seed(seed)
-    policies = list(validate.as_list(policies, "policies", "names"))
-    rounds, repeats, threads = check_growth(policies, rounds, repeats, threads)
-    check_bounds([world], people=count, policies=policies, rounds=rounds, repeats=repeats, workers=threads)
+    seed, policies = validate.as_seed(seed), validate.as_list(policies, "policies", "names")
+    people, rounds, repeats, threads = check_bounds(
+        [world], people=people, policies=policies, rounds=rounds, repeats=repeats, threads=threads
+    )
     started = time.perf_counter()
-    bounds = []
-    for draw in range(count):
+    bounds, copies = [], []
+    same = np.zeros(repeats, dtype=np.int64)
+    for draw in range(people):
         person = world.draw(people=1, seed=seed, draw=draw)
         bounds.append(PersonBounds.of(person.model, 0, person.means[0], person.rewards.sd, draw))
+        if policies:
+            copies.append(replace(person, truth=same, means=person.means[same]))
         if progress is not None:
-            progress("bounds", draw + 1, count)
-    settings: Json = {**world.to_dict(), "people": count, "seed": seed}
+            progress("bounds", draw + 1, people)
+    settings: Json = {**world.to_dict(), "people": people, "seed": seed}
     if policies:
         settings |= {"rounds": rounds, "repeats": repeats}
-        drawn = (world.draw(people=1, seed=seed, draw=draw) for draw in range(count))
-        same = np.zeros(repeats, dtype=np.int64)
-        copies = [replace(one, truth=same, means=one.means[same]) for one in drawn]  # of the draw's only person
         growth = measure_growth(copies, policies, rounds=rounds, seed=seed, threads=threads, progress=progress)
         bounds = [replace(p, growth={name: float(growth[name][i]) for name in policies}) for i, p in enumerate(bounds)]
     return Bounds(settings, bounds, time.perf_counter() - started, tuple(range(world.actions)))
@@ -220,21 +199,10 @@ def bound_model(
     state: int | None = None,
     noise: float | None = None,
 ) -> Bounds:
-    """Return the bounds of one person per state of a model.
+    """Return the bounds of one person per state of a model, or of one person with these `means` in `state`.
 
-    Parameters
-    ----------
-    model
-        The possible orderings.
-    means
-        Mean rewards of one person in `state`; by default the model's means.
-    state
-        State of the person; by default one person of every state.
-    noise
-        Standard deviation of rewards; by default the model's, or 1.
+    Means and noise are by default the model's (noise 1 if it has none).
 
-    Examples
-    --------
     >>> model = PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [1.0, 2.0]])
     >>> bound_model(model).column("plain").tolist()
     [2.0, 2.0]
@@ -270,7 +238,6 @@ def world_at(
     >>> world_at("size", 5).states, world_at("gap", 0.5).gap
     (5, 0.5)
     """
-    validate.as_choice(axis, "against", AXES)
     world = SyntheticWorld(states=states, actions=actions, gap=gap, noise=noise)
     if axis == "gap":
         return replace(world, gap=value)
@@ -301,3 +268,39 @@ def growth_ratio(bounds: Bounds, policy: str) -> tuple[float, float]:
     ratio = growth.sum() / bound.sum()
     se = np.sqrt(((growth - ratio * bound) ** 2).sum() * len(bound) / max(len(bound) - 1, 1)) / bound.sum()
     return float(ratio), float(se)
+
+
+def measure_growth(
+    populations: Sequence[Population],
+    policies: Sequence[str],
+    *,
+    rounds: int,
+    seed: int,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, FloatArray]:
+    """Return (Reg(T) − Reg(T/10)) / log 10 per policy and population.
+
+    >>> from lpbandits import MeansWorld, PreferenceModel
+    >>> people = MeansWorld(PreferenceModel([[0, 1], [1, 0]], means=[[1.0, 0.0], [0.0, 1.0]])).draw(people=5, seed=0)
+    >>> growth = measure_growth([people], ["uniform"], rounds=1000, seed=0)
+    >>> round(float(growth["uniform"][0]))
+    194
+    """
+    early = rounds // 10
+    jobs = [(name, i) for name in policies for i in range(len(populations))]
+    first_person = np.concatenate([[0], np.cumsum([len(population) for population in populations])])
+
+    def growth_of(name: str, i: int) -> float:
+        population = populations[i]
+        policy = make_policy(name, Setting(population.model, population.assumed_rewards, rounds))
+        regret = rollout(policy, population, rounds=rounds, seed=seed, first_person=int(first_person[i])).regret
+        return float(regret[:, early:].sum() / len(regret) / math.log(rounds / early))
+
+    growth = {name: np.empty(len(populations)) for name in policies}
+    values = thread_map(growth_of, jobs, threads=threads)
+    for done, (value, (name, i)) in enumerate(zip(values, jobs, strict=True)):
+        growth[name][i] = value
+        if progress is not None:
+            progress(f"growth of {name}", done + 1, len(jobs))
+    return growth

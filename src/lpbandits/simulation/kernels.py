@@ -212,22 +212,10 @@ def rollout(
 
 
 @functools.cache
-def rollout_of(
-    offer: Callable[..., Any],
-    choose: Callable[..., Any],
-    apply_exploration_floor: Callable[..., Any],
-    outcome: Callable[..., Any],
-    tell: Callable[..., int],
-) -> Callable[..., None]:
-    """Return `rollout` compiled around the five functions."""
-    parts = {
-        "offer": offer,
-        "choose": choose,
-        "apply_exploration_floor": apply_exploration_floor,
-        "outcome": outcome,
-        "tell": tell,
-    }
+def rollout_of(**parts: Callable[..., Any]) -> Callable[..., None]:
+    """Return `rollout` compiled around `offer`, `choose`, `apply_exploration_floor`, `outcome` and `tell`."""
     compiled = specialise(rollout, name_of("rollout", parts), parts)
+    choose, tell = parts["choose"], parts["tell"]
 
     def play(*arguments: Any) -> None:
         try:

@@ -17,7 +17,7 @@ from lpbandits.io.paths import as_path
 from lpbandits.simulation.kernels import Trace
 from lpbandits.simulation.sums import Distribution, Moments
 from lpbandits.typing import FloatArray, Json
-from lpbandits.validate import CONVERSION_ERRORS, invalid
+from lpbandits.validate import as_choice
 
 FORMAT = "lpbandits-simulation"
 VERSION = 2
@@ -125,10 +125,7 @@ class Results:
         return f"<Results after {self.settings['rounds']} rounds: mean regret {ends}>"
 
     def __getitem__(self, name: str) -> PolicyResult:
-        try:
-            return self.policies[name]
-        except CONVERSION_ERRORS:
-            raise invalid("policy", f"one of {', '.join(self.policies)}", name) from None
+        return self.policies[as_choice(name, "policy", self.policies)]
 
     @property
     def duels(self) -> bool:
@@ -153,7 +150,16 @@ class Results:
 
     def curves(self) -> pl.DataFrame:
         """Return a table with a row per policy and round; for duels also of weak regret."""
-        return pl.concat([_curves(name, result) for name, result in self.policies.items()])
+        frames = []
+        for name, result in self.policies.items():
+            columns: dict[str, object] = {"policy": name, "round": np.arange(1, len(result.reward) + 1)}
+            for title, curve in (("regret", result.regret), ("weak_regret", result.weak)):
+                if curve is not None:
+                    columns[title] = curve.mean
+                    columns |= {f"{title}_{part}": getattr(curve, part) for part in ("sd", "se", "p05", "p50", "p95")}
+            columns |= {part: getattr(result, part) for part in ("reward", "best_share", "true_state")}
+            frames.append(pl.DataFrame(columns))
+        return pl.concat(frames)
 
     def people(self) -> pl.DataFrame:
         """Return a table with a row per policy and person."""
@@ -179,17 +185,6 @@ class Results:
     def manifest(self) -> Json:
         """Return the manifest: the summary, and the versions of libraries."""
         return {"format": FORMAT, "version": VERSION, **self.to_dict(), "versions": versions()}
-
-
-def _curves(name: str, result: PolicyResult) -> pl.DataFrame:
-    rounds = len(result.reward)
-    columns: dict[str, object] = {"policy": [name] * rounds, "round": np.arange(1, rounds + 1)}
-    for title, curve in (("regret", result.regret), ("weak_regret", result.weak)):
-        if curve is not None:
-            columns[title] = curve.mean
-            columns |= {f"{title}_{part}": getattr(curve, part) for part in ("sd", "se", "p05", "p50", "p95")}
-    columns |= {part: getattr(result, part) for part in ("reward", "best_share", "true_state")}
-    return pl.DataFrame(columns)
 
 
 def versions() -> dict[str, str]:

@@ -16,23 +16,8 @@ from lpbandits.worlds import COMPARISONS, Population
 
 @translate_errors("playing rounds")
 def rollout(policy: Policy, people: Population, *, rounds: int, seed: int, first_person: int = 0) -> Trace:
-    """Play `rounds` rounds with every person of a population.
+    """Play `rounds` rounds with every person of a population; person i has the random stream `first_person` + i.
 
-    Parameters
-    ----------
-    policy
-        The policy, such as `LpbTS(model)`.
-    people
-        A draw of a world.
-    rounds
-        Rounds per person.
-    seed
-        Random seed.
-    first_person
-        Random stream of the first person; person i has `first_person` + i.
-
-    Examples
-    --------
     >>> from lpbandits import LpbTS, SyntheticWorld
     >>> people = SyntheticWorld(states=2, actions=3).draw(people=1, seed=0)
     >>> rollout(LpbTS(people.model), people, rounds=4, seed=0).plays.shape
@@ -49,6 +34,8 @@ def rollout(policy: Policy, people: Population, *, rounds: int, seed: int, first
             f"policy must have as many actions as the people, {people.model.n_actions}, got {policy.model.n_actions}"
         )
     check_rounds(policy, people, rounds)
+    what = f"a trace of {len(people):,} people × {rounds:,} rounds"
+    check_resources(what, "take fewer people or rounds", size=28 * len(people) * rounds)
     warn_of_lock_in(policy, people, rounds)
     return play(policy, people, rounds=rounds, seed=seed, first_person=first_person)
 
@@ -57,11 +44,6 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
     """Play as `rollout` does, without validation."""
     count, k = len(people), policy.model.n_actions
     duels = policy.feedback == "duels"
-    check_resources(
-        f"a trace of {count:,} people × {rounds:,} rounds",
-        "take fewer people or rounds",
-        size=count * rounds * (48 if duels else 28),
-    )
     comparable = np.array_equal(policy.model.orderings, people.model.orderings)
     belief = policy.new_belief(min(2 * rounds if duels else rounds, k))
     trace = Trace(
@@ -72,15 +54,15 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
         mass=np.empty((count, rounds)),
         active=np.empty((count, 3)),
     )
-    favourites = policy.model.ranks if people.without_replacement and policy.rule.top else np.zeros((0, 0))
-    rollout = rollout_of(
-        offer_once if people.without_replacement else offer_sets,
-        policy.choose,
-        apply_exploration_floor_to_pair if duels else apply_exploration_floor,
-        duelled if duels else rewarded,
-        policy.tell,
-    )
     once = people.without_replacement
+    favourites = policy.model.ranks if once and policy.rule.top else np.zeros((0, 0))
+    rollout = rollout_of(
+        offer=offer_once if once else offer_sets,
+        choose=policy.choose,
+        apply_exploration_floor=apply_exploration_floor_to_pair if duels else apply_exploration_floor,
+        outcome=duelled if duels else rewarded,
+        tell=policy.tell,
+    )
     rollout(
         policy.arrays(belief),
         policy.start_states,

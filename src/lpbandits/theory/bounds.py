@@ -6,6 +6,7 @@ possible means (`latent_bound`).
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,6 @@ def latent_bound(
 class _Person:
     """A valid person: `gaps` to the best action, the largest gap `scale`, and the noise `sd`."""
 
-    state: int
     best: int
     means: FloatArray
     gaps: FloatArray
@@ -172,13 +172,12 @@ def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Pe
     values = validate.as_floats(means, "means", shape=(model.n_actions,), max_abs=validate.MAX_ABS_VALUE)
     sd = validate.as_number(noise, "noise", low=0, high=validate.MAX_ABS_VALUE, above=True)
     order: IntArray = model.orderings[z]
-    rises = np.flatnonzero(np.diff(values[order]) > 0)
-    if len(rises):
-        a, b = (model.actions[order[rises[0] + i]] for i in (0, 1))
-        raise InvalidInput(
-            f"means must not increase along ordering {z}, got {values[order[rises[0]]]:g} for action {a!r} and then "
-            f"{values[order[rises[0] + 1]]:g} for action {b!r}"
-        )
+    for a, b in pairwise(order.tolist()):
+        if values[a] < values[b]:
+            raise InvalidInput(
+                f"means must not increase along ordering {z}, got {values[a]:g} for action {model.actions[a]!r} and "
+                f"then {values[b]:g} for action {model.actions[b]!r}"
+            )
     gaps = values[order[0]] - values
     scale = float(gaps.max())
     if model.n_actions > 1:
@@ -191,7 +190,7 @@ def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Pe
                 f"means of the best actions {a!r} and {b!r} must differ by enough for a finite 2σ²/Δ², got Δ = "
                 f"{least:g}; give means further apart"
             )
-    return _Person(z, int(order[0]), values, gaps, scale, sd)
+    return _Person(int(order[0]), values, gaps, scale, sd)
 
 
 def _bound(
@@ -220,14 +219,10 @@ def _bound(
     fixed = None if known is None else (known[others] - top) / scale
     scaled_means = -person.gaps / scale
     constraints = Constraints(np.array(model.orderings), others, scaled_means, person.best, pinned=pinned, fixed=fixed)
-    solution = solve(constraints, tolerance)
-    state = int(others[solution.state])
-    weights[others] = solution.weights
-    return LowerBound(
-        value=solution.value * person.sd**2 / scale,
-        rates=solution.rates * (person.sd / scale) ** 2,
-        gap=solution.gap,
-        confusing_state=state,
-        confusing_means=top + solution.means * scale if known is None else np.array(known[state]),
-        weights=weights,
-    )
+    value, gap, shares = solve(constraints, tolerance)
+    weights[others] = shares
+    largest = int(np.argmax(shares))
+    state = int(others[largest])
+    confusing = top + constraints.fitted[largest] * scale if known is None else np.array(known[state])
+    rates = constraints.rates * (person.sd / scale) ** 2
+    return LowerBound(value * person.sd**2 / scale, rates, gap, state, confusing, weights)

@@ -14,16 +14,9 @@ from lpbandits.typing import FloatArray, IntArray
 class Constraints:
     """Constraints of one person's program; `values` and `fitted` are those of the last call of `cuts`.
 
-    Parameters
-    ----------
-    orderings, others
-        The possible orderings, and the alternatives among them.
-    means, best
-        The person's means, scaled so that the best is 0, the others are below, and the noise is 1; the best action.
-    pinned
-        Whether alternatives have the same mean of the best action.
-    fixed
-        Means of the alternatives, if they are known; by default they are fitted.
+    The alternatives are the `others` among the `orderings`. The `means` are scaled so that the best is 0, the others
+    are below, and the noise is 1. If `pinned`, alternatives have the same mean of the best action. `fixed` are the
+    means of the alternatives, if they are known; by default they are fitted.
     """
 
     def __init__(

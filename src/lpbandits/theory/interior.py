@@ -9,8 +9,6 @@ many digits for any number of states. A step costs one isotonic fit per state an
 to x, because near-ties of the means make some x huge. The multipliers y certify the distance to the optimum.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from lpbandits.theory.constraints import Constraints, scale_to_feasible
@@ -22,31 +20,26 @@ SHRINK = 0.3
 """Factor of s per step: a smaller one meets more changes of blocks, a larger one needs more steps."""
 
 
-@dataclass(frozen=True)
-class InteriorPoint:
-    """Feasible `costs`, the `cuts` near them, and dual feasible `multipliers` (of earlier cuts)."""
+def solve_interior(
+    constraints: Constraints, start: FloatArray, tolerance: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return feasible costs, the cuts near them, and dual feasible multipliers (of earlier cuts).
 
-    costs: FloatArray
-    cuts: FloatArray
-    multipliers: FloatArray
-
-
-def solve_interior(constraints: Constraints, start: FloatArray, tolerance: float) -> InteriorPoint:
-    """Start at feasible costs and stop when Σ costs and Σ multipliers agree to a relative `tolerance`.
-
-    Stop early if rounding prevents progress; the result is feasible in any case.
+    Start at feasible costs and stop when Σ costs and Σ multipliers agree to a relative `tolerance`, or if rounding
+    prevents progress.
     """
     x = 2.0 * start
     cuts = constraints.cuts(x)
     slack = constraints.values - 1.0
     s = float(x.sum()) / (len(slack) + len(x))
     y, v = s / slack, s / x
-    best = InteriorPoint(start, cuts, scale_to_feasible(cuts, y))
+    costs, multipliers = start, scale_to_feasible(cuts, y)
     for _ in range(MAX_STEPS):
-        costs, multipliers = x / constraints.values.min(), scale_to_feasible(cuts, y)
-        best = InteriorPoint(min(best.costs, costs, key=np.sum), cuts, max(best.multipliers, multipliers, key=np.sum))
-        cost = float(best.costs.sum())
-        if cost - float(best.multipliers.sum()) <= tolerance * cost:
+        costs = min(costs, x / constraints.values.min(), key=np.sum)
+        multipliers = max(multipliers, scale_to_feasible(cuts, y), key=np.sum)
+        near = cuts
+        cost = float(costs.sum())
+        if cost - float(multipliers.sum()) <= tolerance * cost:
             break
         s = SHRINK * float(y @ slack + v @ x) / (len(slack) + len(x))
         step = _direction(constraints, x, y, v, cuts, slack, s)
@@ -65,7 +58,7 @@ def solve_interior(constraints: Constraints, start: FloatArray, tolerance: float
         else:
             break
         x, y, v = point
-    return best
+    return costs, near, multipliers
 
 
 def _direction(

@@ -7,7 +7,6 @@ where cuts exclude more. Costs scaled to feasibility bound the value from above,
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linprog
@@ -51,22 +50,11 @@ def operations_of(states: int, actions: int) -> int:
     return 600 * cells * math.isqrt(cells) + 4 * actions**3 * (1 + states // 8)
 
 
-@dataclass(frozen=True)
-class Solution:
-    """Rates, their cost `value`, its certified relative `gap`, and the alternatives' weights (`state`: the largest)."""
+def solve(inner: Constraints, tolerance: float) -> tuple[float, float, FloatArray]:
+    """Return the minimal cost, its certified relative error and each alternative's share of it.
 
-    value: float
-    rates: FloatArray
-    gap: float
-    state: int
-    means: FloatArray
-    weights: FloatArray
-
-
-def solve(inner: Constraints, tolerance: float) -> Solution:
-    """Minimise the costs under the constraints, to a certified relative error.
-
-    Every alternative must differ from the true means in an action other than the best.
+    `inner.rates` and `inner.fitted` are then those of the optimum. Every alternative must differ from the true means in
+    an action other than the best.
     """
     check_size(len(inner.values), len(inner.means))
     start = 2.0 / inner.gaps  # the plain bandit's costs, feasible if the best action is pinned
@@ -77,8 +65,7 @@ def solve(inner: Constraints, tolerance: float) -> Solution:
     feasible = start / least
     weights: FloatArray = np.zeros(len(cuts))
     if inner.fixed is None:  # with known means, the program is linear
-        near = solve_interior(inner, feasible, 0.5 * tolerance)
-        feasible, cuts, weights = near.costs, near.cuts, near.multipliers
+        feasible, cuts, weights = solve_interior(inner, feasible, 0.5 * tolerance)
     low = float(weights.sum())
     owners = np.arange(len(cuts))
     for _ in range(MAX_ROUNDS):
@@ -104,9 +91,7 @@ def solve(inner: Constraints, tolerance: float) -> Solution:
         owners = np.concatenate([owners, *(states for _, states in added)])
     inner.cuts(feasible)
     value = float(feasible.sum())
-    state = int(np.argmax(weights))
-    shares = weights / max(weights.sum(), 1e-300)
-    return Solution(value, inner.rates.copy(), 1.0 - low / value, state, inner.fitted[state].copy(), shares)
+    return value, 1.0 - low / value, weights / max(weights.sum(), 1e-300)
 
 
 def _linear_program(cuts: FloatArray, start: FloatArray) -> tuple[FloatArray, FloatArray] | None:

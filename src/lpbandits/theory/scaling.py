@@ -5,7 +5,6 @@ from fractions import Fraction
 from itertools import accumulate
 
 from lpbandits import validate
-from lpbandits.limits import check_resources
 
 
 def differ_probability(actions: int, positions: int = 2) -> Fraction:
@@ -18,9 +17,11 @@ def differ_probability(actions: int, positions: int = 2) -> Fraction:
     """
     k = validate.as_count(actions, "actions", low=2, high=100_000)
     j = validate.as_count(positions, "positions", low=0, high=k)
-    if j == 0:
-        return Fraction(0)
-    return Fraction(math.comb(k, j) * _derangements(j), math.factorial(k) - 1)
+    deranged, sign = 1, 1  # permutations of j positions without a fixed point
+    for i in range(1, j + 1):
+        sign = -sign
+        deranged = deranged * i + sign
+    return Fraction(math.comb(k, j) * deranged, math.factorial(k) - 1) if j else Fraction(0)
 
 
 def expected_inversions(actions: int) -> Fraction:
@@ -61,25 +62,9 @@ def nearest_inversions(states: int, actions: int) -> Fraction:
     counts = inversion_counts(actions)
     possible = sum(counts) - 1
     others = validate.as_count(states, "states", low=2, high=possible + 1) - 1
-    digits = others * possible.bit_length() // 30 + 1
-    check_resources(
-        f"an exact number of about {9 * digits:,} digits",
-        "take fewer states or actions",
-        size=40 * digits,
-        operations=4 * len(counts) * digits**1.6,
-    )
     farther = possible  # orderings with d inversions or more
     ways = 0  # of drawing all others from these, summed over d
     for d in range(1, len(counts)):
         ways += math.perm(farther, others)
         farther -= counts[d]
     return Fraction(ways, math.perm(possible, others))
-
-
-def _derangements(n: int) -> int:
-    """Return the number of permutations of n without a fixed point."""
-    count, sign = 1, 1
-    for i in range(1, n + 1):
-        sign = -sign
-        count = count * i + sign
-    return count

@@ -34,7 +34,7 @@ def score_table(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
     rows = []
     for name, score in sorted(evaluation.policies.items(), key=lambda item: -item[1].curve[-1]):
         means = [f"{score.z[t]:.3f}" for t in checkpoints]
-        gain = "" if name == "popular" else score.vs_popularity.signed
+        gain = "" if name == "popular" else f"{score.vs_popularity:+.3f}"
         remark = "← best" if name == evaluation.best else REMARKS.get(name, "")
         rows.append([titled(name), *means, number(score.se, 3), gain, remark])
     return columns, rows
@@ -42,7 +42,7 @@ def score_table(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
 
 def group_table(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
     """Return the gains of groups of people as columns and rows of text."""
-    rows = [[g.name, f"{g.people:,}", g.gain.signed, f"{g.worse:.0%}"] for g in evaluation.groups]
+    rows = [[g.name, f"{g.people:,}", f"{g.gain:+.3f}", f"{g.worse:.0%}"] for g in evaluation.groups]
     return ["group", "people", GAIN, "worse off"], rows
 
 

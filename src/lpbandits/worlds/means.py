@@ -1,16 +1,16 @@
 """World of people with given mean rewards."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import check_resources
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.rewards import MIN_NOISE, Family, Rewards, as_rewards
+from lpbandits.rewards import MIN_NOISE, Family, Rewards, as_noise, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
-from lpbandits.worlds.base import Population, with_assumed_noise
+from lpbandits.worlds.base import Population
 
 
 class MeansWorld:
@@ -49,7 +49,9 @@ class MeansWorld:
     ) -> None:
         self.model = as_model(model)
         self.rewards = model_rewards(model) if rewards is None else as_rewards(rewards)
-        self.assumed = with_assumed_noise(self.rewards, assumed_noise)
+        self.assumed: Rewards | None = None
+        if assumed_noise is not None:
+            self.assumed = replace(self.rewards, noise=as_noise(assumed_noise, "assumed_noise"))
         means = model.means if means is None else means
         if means is None:
             raise InvalidInput(
@@ -65,13 +67,7 @@ class MeansWorld:
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:  # noqa: ARG002 - nothing is random
         """Return `people` people per row of the means."""
-        people = validate.as_count(people, "people")
-        check_resources(
-            f"{people:,} people for each of {len(self.means):,} rows of {self.model.n_actions:,} actions",
-            "take fewer people",
-            size=people * len(self.means) * (16 * self.model.n_actions + 24),
-        )
-        rows = np.repeat(np.arange(len(self.means)), people)
+        rows = np.repeat(np.arange(len(self.means)), validate.as_count(people, "people"))
         truth = rows if self.truth is None else self.truth[rows]
         return Population(self.model, truth, np.ascontiguousarray(self.means[rows]), self.rewards, assumed=self.assumed)
 
