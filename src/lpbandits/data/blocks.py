@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits.data.memory import MemoryBudget
-from lpbandits.data.ratings import Ratings
+from lpbandits.data.ratings import Ratings, offsets_of
 from lpbandits.limits import memory_limit
 from lpbandits.parallel import Threads
 from lpbandits.typing import FloatArray, IntArray
@@ -131,8 +131,7 @@ def block_edges(counts: IntArray, size: int | None = None) -> IntArray:
 
 def largest_block(counts: IntArray) -> int:
     """Return the number of ratings of the largest block."""
-    cumulative = np.concatenate([[0], np.cumsum(counts)])
-    return int(np.diff(cumulative[block_edges(counts)]).max(initial=0))
+    return int(np.diff(offsets_of(counts)[block_edges(counts)]).max(initial=0))
 
 
 def block_runs(n_blocks: int) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lpbandits import validate
 from lpbandits.data.blocks import Blocks, Call, Runs, block_edges
 from lpbandits.data.memory import AHEAD, BYTES_PER_SELECTED_RATING, MemoryBudget
-from lpbandits.data.ratings import Ratings, hash_of
+from lpbandits.data.ratings import Ratings, hash_of, offsets_of
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import peak_bytes
 from lpbandits.parallel import Executor, Threads
@@ -90,11 +90,8 @@ class ChunkedRatings:
     @cached_property
     def sha256(self) -> str:
         """Hash of the content, equal to that of the same log in memory."""
-        offsets = np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
-        blocks = range(len(self.edges) - 1)
-        actions = (self.block(number).action for number in blocks)
-        ratings = (self.block(number).rating for number in blocks)
-        return hash_of(self.people, self.actions, itertools.chain([offsets], actions, ratings))
+        actions, ratings = (block.action for block in self.blocks()), (block.rating for block in self.blocks())
+        return hash_of(self.people, self.actions, itertools.chain([offsets_of(self.counts)], actions, ratings))
 
 
 def block_name(number: int) -> str:
@@ -164,7 +161,7 @@ class DiskBlocks(Blocks):
     def subset(self, people: IntArray) -> Ratings:
         """Return the ratings of some people, in memory."""
         log = self.log
-        offsets = np.concatenate([[0], np.cumsum(log.counts[people])]).astype(np.int64)
+        offsets = offsets_of(log.counts[people])
         n_ratings = int(offsets[-1])
         remedy = "use --method two-stage, which processes one block at a time, or fewer people"
         self.budget.check(f"{n_ratings:,} ratings in memory at once", BYTES_PER_SELECTED_RATING * n_ratings, remedy)

@@ -34,10 +34,7 @@ class _Order(NamedTuple):
 
 
 class PrefLibTable(Table):
-    """A PrefLib file.
-
-    A file that does not match its stated numbers of alternatives, voters and orders raises.
-    """
+    """A PrefLib file; one that does not match its stated numbers of alternatives, voters and orders raises."""
 
     row_word = "line"
     remedy = DAMAGED
@@ -62,21 +59,18 @@ class PrefLibTable(Table):
                 elif text:
                     self._read_order(row, text)
         self._check()
-        rows = sum(order.voters * len(order.ranks) for order in self._orders)
         voters = sum(order.voters for order in self._orders)
-        check_resources(f"{self.name} with {voters:,} voters", "give fewer voters", size=100 * rows)
-        labels = pl.Series(self._labels(), dtype=pl.String)
-        lengths = np.repeat([len(order.ranks) for order in self._orders], [order.voters for order in self._orders])
-        entries = [np.array([order.alternatives, order.ranks]) for order in self._orders]
-        alternatives, ranks = np.hstack([np.tile(e, o.voters) for e, o in zip(entries, self._orders, strict=True)])
-        return pl.DataFrame(
-            {
-                "row": np.repeat([o.row for o in self._orders], [o.voters * len(o.ranks) for o in self._orders]),
-                "blank": np.zeros(rows, dtype=bool),
-                "person": np.repeat(np.arange(1, voters + 1), lengths),
-                "action": labels.gather(alternatives - 1),
-                "rating": ranks.astype(np.float64),
-            }
+        size = 100 * sum(order.voters * len(order.ranks) for order in self._orders)
+        check_resources(f"{self.name} with {voters:,} voters", "give fewer voters", size=size)
+        orders, labels = pl.DataFrame(self._orders), pl.Series(self._labels(), dtype=pl.String)
+        people = orders[np.repeat(np.arange(len(orders)), orders["voters"])].with_row_index("person", offset=1)
+        places = people.explode("alternatives", "ranks")
+        return places.select(
+            "row",
+            pl.lit(False).alias("blank"),
+            "person",
+            labels.gather(places["alternatives"] - 1).alias("action"),
+            pl.col("ranks").cast(pl.Float64).alias("rating"),
         )
 
     def _read_metadata(self, note: str, place: str) -> None:

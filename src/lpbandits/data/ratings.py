@@ -174,7 +174,7 @@ class Ratings:
     def subset(self, people: IntArray) -> "Ratings":
         """Return the log of the people with these indices, with all actions."""
         lengths = self.counts[people]
-        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+        offsets = offsets_of(lengths)
         take = np.repeat(self.offsets[people] - offsets[:-1], lengths) + np.arange(offsets[-1])
         labels = tuple(self.people[n] for n in people.tolist())
         return Ratings.trusted(offsets, self.action[take], self.rating[take], labels, self.actions, self.layout)
@@ -212,6 +212,15 @@ class Ratings:
     def sha256(self) -> str:
         """Hash of the content, which does not depend on the order of the rows in the source."""
         return hash_of(self.people, self.actions, (self.offsets, self.action, self.rating))
+
+
+def offsets_of(counts: IntArray) -> IntArray:
+    """Return the first rating of each person, and the number of ratings.
+
+    >>> offsets_of(np.array([2, 0, 1])).tolist()
+    [0, 2, 2, 3]
+    """
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def hash_of(people: Sequence[Label], actions: Sequence[Label], arrays: Iterable[Any]) -> str:

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import zlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Protocol
 
 import polars as pl
@@ -23,7 +23,6 @@ from lpbandits.io.compressed import (
     check_lines,
     decompressed,
     extract,
-    open_zip,
     temporary_folder,
 )
 from lpbandits.io.paths import as_path
@@ -108,9 +107,7 @@ def find_files(origin: Any) -> tuple[str, list[Path]]:
             )
         folder = glob.escape(str(place.parent)) if place.parent.is_dir() else str(place.parent)
         paths = sorted({Path(path) for path in glob.iglob(f"{folder}/{place.name}", recursive=True)})  # noqa: PTH207 - `Path.glob` includes hidden files
-    except (OSError, ValueError, RecursionError) as error:  # a name that is too long, or has a null byte
-        if isinstance(error, InvalidInput):
-            raise
+    except (OSError, RecursionError) as error:  # a name that is too long
         raise InvalidInput(f"cannot read {str(origin)[:80]!r}: {reason(error)}") from None
     if not paths:
         raise InvalidInput(
@@ -164,23 +161,21 @@ def _check_files(name: str, paths: list[Path]) -> list[Path]:
 
 def _unpack(archive: Path, folder: Path, limit: Limit) -> tuple[Path, str]:
     """Extract the ratings of a zip file; return their path and their name in messages."""
-    with open_zip(archive) as bundle:
-        for name in MEMBERS:
-            for member in bundle.infolist():
-                if PurePosixPath(member.filename).name == name:
-                    extract(archive, member, bundle, folder / name, limit)
-                    return folder / name, f"{archive.name}:{member.filename}"
+    extracted = extract(archive, MEMBERS, folder, limit)
+    for member in MEMBERS:
+        if member in extracted:
+            return folder / member, extracted[member]
     raise InvalidInput(f"{archive} holds no ratings: none of {', '.join(MEMBERS)}; unpack it and name the file")
 
 
 def _open_file(path: Path, name: str, limit: Limit, stack: contextlib.ExitStack, *, narrow: bool) -> Table:
     """Open one file, whose format follows from its name and first line; a decompressed copy is put on the stack."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-2:] == [".parquet", ".gz"]:
+    file = path.name.lower()
+    if file.endswith(".parquet.gz"):
         raise InvalidInput(f"{name} is gzipped Parquet; Parquet is compressed already, so unpack it: gunzip {name}")
-    if suffixes[-1:] == [".parquet"]:
+    if file.endswith(".parquet"):
         return ParquetTable(name, [path], [name])
-    if suffixes[-1:] == [".xlsx"]:
+    if file.endswith(".xlsx"):
         return _open_workbook(path, name, limit)
     text = stack.enter_context(decompressed(path, name, limit))
     with text.open("rb") as raw:
@@ -192,11 +187,11 @@ def _open_file(path: Path, name: str, limit: Limit, stack: contextlib.ExitStack,
     except UnicodeDecodeError:
         raise InvalidInput(f"{name} is not UTF-8 text; save it as UTF-8 CSV or as Parquet") from None
     check_lines(text, name)
-    if [suffix for suffix in suffixes[-2:] if suffix != ".gz"][-1:] in [[suffix] for suffix in PREFLIB]:
+    if file.removesuffix(".gz").endswith(PREFLIB):
         return PrefLibTable(name, text)
     if path.name == "u.data":
         return TextTable(name, text, "\t", MOVIELENS)
-    if "::" in line and suffixes[-1:] == [".dat"]:
+    if "::" in line and file.endswith(".dat"):
         return TextTable(name, text, ":", MOVIELENS, step=2)
     separator = max(",\t;|", key=line.count)
     if not line.count(separator) and not narrow:

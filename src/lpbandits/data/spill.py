@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lpbandits.data.blocks import block_edges
 from lpbandits.data.chunked import ChunkedRatings, block_name, read_arrays
-from lpbandits.data.ratings import Ratings
+from lpbandits.data.ratings import Ratings, offsets_of
 from lpbandits.errors import InvalidInput
 from lpbandits.io.atomic import space_for
 from lpbandits.text import size_text
@@ -22,16 +22,17 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
 CELLS_PER_LABEL, MIN_CELLS = 16, 10**6
 """Integer labels are looked up in an array from the lowest to the highest, if it has at most `CELLS_PER_LABEL` cells
-per label plus `MIN_CELLS`; otherwise by bisection."""
+per label plus `MIN_CELLS`."""
 
 OTHER_DISK = "name a folder on another disk (scratch=…; --scratch)"
 
 
-def count_labels(rows: pl.LazyFrame, roles: Sequence[str], batch: int) -> list[pl.DataFrame]:
-    """Return the sorted labels of each role with their number (`len`), in one pass by batches.
+def count_labels(rows: pl.LazyFrame, batch: int) -> list[pl.DataFrame]:
+    """Return the sorted people, and the sorted actions, with their number of rows (`len`), in one pass by batches.
 
     The streaming group-by of polars would need a gigabyte for a hundred million rows.
     """
+    roles = ("person", "action")
     empty = rows.select(*roles, pl.lit(0, pl.Int64).alias("len")).head(0).collect()
     counts = {role: [empty.select(role, "len")] for role in roles}
     for frame in rows.select(*roles).collect_batches(chunk_size=batch, engine="streaming"):
@@ -68,19 +69,10 @@ class Codes:
         """Return the index of each label of a column."""
         if len(self._table):
             return np.concatenate([self._table[chunk.to_numpy() - self._low] for chunk in column.get_chunks()])
-        if column.dtype == pl.Int64:
-            values, index = column.to_numpy(), np.empty(len(column), dtype=np.int32)
-            order = np.argsort(values)  # a search in increasing order takes half the time
-            index[order] = np.searchsorted(self.series.to_numpy(), values[order], sorter=self._order)
-            return self._order[index]
         indexed = self.series.alias("label").to_frame().with_row_index("code")
         joined = column.alias("label").to_frame().join(indexed, on="label", how="left", maintain_order="left")
         codes: Int32Array = joined["code"].cast(pl.Int32).to_numpy()
         return codes
-
-    @cached_property
-    def _order(self) -> Int32Array:
-        return np.argsort(self.series.to_numpy()).astype(np.int32)
 
 
 class Scratch:
@@ -140,11 +132,8 @@ class Scratch:
 
     def pop_bucket(self, number: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return the rows of a bucket in the order in which they were added, and delete its file."""
-        name = f"bucket-{number}"
-        if not (self.folder / name).exists():
-            return np.empty(0, dtype=dtype)
-        rows = np.fromfile(self.folder / name, dtype=dtype)
-        self._remove(name)
+        rows = np.fromfile(self.folder / f"bucket-{number}", dtype=dtype)
+        self._remove(f"bucket-{number}")
         return rows
 
     @contextlib.contextmanager
@@ -161,18 +150,20 @@ class Scratch:
         (self.folder / name).unlink()
 
 
-def write_blocks(scratch: Scratch, pieces: Iterable[tuple[IntArray, Int32Array, FloatArray]]) -> IntArray:
-    """Write people to one file per block; return the number of ratings per person.
+def write_blocks(
+    scratch: Scratch, pieces: Iterable[tuple[IntArray, Int32Array, FloatArray]], about: Any
+) -> ChunkedRatings:
+    """Write people to one file per block.
 
-    Each piece holds consecutive people: their numbers of ratings, and the actions and ratings of all of them.
+    Each piece holds consecutive people: their numbers of ratings, and the actions and ratings of all of them. `about`,
+    a `Ratings` or a `Cleaner`, has the labels once all pieces are written.
     """
     all_counts: list[IntArray] = []
     pending: tuple[Any, ...] = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
     n_blocks = itertools.count()
 
     def write(counts: IntArray, action: Int32Array, rating: FloatArray) -> None:
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        scratch.write(block_name(next(n_blocks)), offsets, action.astype(np.int32), rating)
+        scratch.write(block_name(next(n_blocks)), offsets_of(counts), action.astype(np.int32), rating)
 
     for piece in pieces:
         all_counts.append(piece[0])
@@ -180,28 +171,21 @@ def write_blocks(scratch: Scratch, pieces: Iterable[tuple[IntArray, Int32Array, 
         counts, action, rating = (np.concatenate(pair) for pair in arrays)
         if not len(counts):
             continue
-        starts, edges = np.concatenate([[0], np.cumsum(counts)]), block_edges(counts)
+        starts, edges = offsets_of(counts), block_edges(counts)
         *complete, last = [(slice(*edge), slice(*starts[list(edge)])) for edge in itertools.pairwise(edges.tolist())]
         for people, rows in complete:
             write(counts[people], action[rows], rating[rows])
         pending = counts[last[0]], action[last[1]], rating[last[1]]  # the last block may continue
     if len(pending[0]):
         write(*pending)
-    return np.concatenate(all_counts)
+    labels = {"people": about.people, "actions": about.actions, "dropped": about.dropped, "layout": about.layout}
+    return ChunkedRatings(folder=scratch.folder, counts=np.concatenate(all_counts), scratch=scratch.most, **labels)
 
 
 def write_chunks(ratings: Ratings, folder: Path) -> ChunkedRatings:
     """Write a log in memory to files, for workers to read."""
     scratch = Scratch(folder, needed=12 * len(ratings) + 8 * len(ratings.people))
     blocks = (ratings.run(low, high) for low, high in itertools.pairwise(block_edges(ratings.counts).tolist()))
-    log = ChunkedRatings(
-        folder=folder,
-        counts=write_blocks(scratch, ((block.counts, block.action, block.rating) for block in blocks)),
-        scratch=scratch.most,
-        people=ratings.people,
-        actions=ratings.actions,
-        dropped=ratings.dropped,
-        layout=ratings.layout,
-    )
+    log = write_blocks(scratch, ((block.counts, block.action, block.rating) for block in blocks), ratings)
     log.__dict__["sha256"] = ratings.sha256
     return log

@@ -12,7 +12,7 @@ from lpbandits import validate
 from lpbandits.data import read_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import MANIFEST, atomic_folder, sha256
-from lpbandits.io.compressed import Limit, copy, extract, open_zip, temporary_folder
+from lpbandits.io.compressed import Limit, copy, extract, temporary_folder
 from lpbandits.io.json import digest, read_json
 from lpbandits.io.paths import as_path, cache_path
 from lpbandits.progress import Progress
@@ -191,11 +191,7 @@ def _unpack(name: str, archive: Path, target: Path) -> None:
         raise InvalidInput(
             f"{archive} must have checksum {expected}, got {checksum}; download {DATASETS[name].archive} again"
         )
-    with open_zip(archive) as bundle:
-        for member in bundle.infolist():
-            plain = Path(member.filename).name
-            if plain in (*_RATINGS, *_MOVIES):
-                extract(archive, member, bundle, target / plain, Limit())
+    extract(archive, (*_RATINGS, *_MOVIES), target, Limit())
 
 
 def _download(name: str, target: Path, progress: Progress | None) -> None:

@@ -6,8 +6,8 @@ import mmap
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Collection, Iterator
+from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from lpbandits.errors import InvalidInput, reason
@@ -61,13 +61,21 @@ def decompressed(path: Path, name: str, limit: Limit) -> Iterator[Path]:
     yield path
 
 
-def extract(archive: Path, member: zipfile.ZipInfo, bundle: zipfile.ZipFile, target: Path, limit: Limit) -> None:
-    """Extract one member of a zip file."""
-    name = f"{archive.name}:{member.filename}"
-    if member.flag_bits & 1:
-        raise InvalidInput(f"{name} is encrypted; unpack it with its password, and name the file")
-    with bundle.open(member) as inside:
-        copy(inside, target, name, limit.of(archive.stat().st_size))
+def extract(archive: Path, names: Collection[str], folder: Path, limit: Limit) -> dict[str, str]:
+    """Extract the first member of a zip file with each of these file names; return their names in messages."""
+    extracted: dict[str, str] = {}
+    with open_zip(archive) as bundle:
+        for member in bundle.infolist():
+            name = PurePosixPath(member.filename).name
+            if name in names and name not in extracted:
+                extracted[name] = f"{archive.name}:{member.filename}"
+                if member.flag_bits & 1:
+                    raise InvalidInput(
+                        f"{extracted[name]} is encrypted; unpack it with its password, and name the file"
+                    )
+                with bundle.open(member) as inside:
+                    copy(inside, folder / name, extracted[name], limit.of(archive.stat().st_size))
+    return extracted
 
 
 def check_archive(path: Path, name: str, limit: Limit) -> None:
