@@ -16,15 +16,7 @@ from lpbandits.data.parquet import ParquetTable
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.tables import DAMAGED, EMPTY_LINE, PandasTable, Table, TextTable, is_pandas
 from lpbandits.errors import InvalidInput, reason
-from lpbandits.io.compressed import (
-    MAX_LINE_BYTES,
-    Limit,
-    check_archive,
-    check_lines,
-    decompressed,
-    extract,
-    temporary_folder,
-)
+from lpbandits.io.compressed import Limit, check_archive, decompressed, extract, temporary_folder
 from lpbandits.io.paths import as_path
 
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
@@ -142,20 +134,22 @@ def _check_files(name: str, paths: list[Path]) -> list[Path]:
     """Return the paths if all are different Parquet files."""
     seen: dict[Path, Path] = {}
     for path in paths:
-        fault = ""
         try:
-            real = path.resolve()
-            if path.suffix.lower() != ".parquet":
-                fault = "is not a Parquet file; with several files, all must be Parquet"
-            elif not path.is_file():
-                fault = "does not exist, or is a folder, broken symlink or pipe; leave it out, or name the files in it"
-            elif real in seen:
-                fault = f"is the same file as {seen[real]}; leave one of them out"
+            is_file, real = path.is_file(), path.resolve()
         except OSError as error:  # a name that is too long, a folder without permission
-            fault = f"cannot be read: {reason(error, 'leave it out')}"
-        if fault:
-            raise InvalidInput(f"{name} includes {path}, which {fault}")
-        seen[real] = path
+            raise InvalidInput(
+                f"{name} includes {path}, which cannot be read: {reason(error, 'leave it out')}"
+            ) from None
+        if path.suffix.lower() != ".parquet":
+            fault = "is not a Parquet file; with several files, all must be Parquet"
+        elif not is_file:
+            fault = "does not exist, or is a folder, broken symlink or pipe; leave it out, or name the files in it"
+        elif real in seen:
+            fault = f"is the same file as {seen[real]}; leave one of them out"
+        else:
+            seen[real] = path
+            continue
+        raise InvalidInput(f"{name} includes {path}, which {fault}")
     return paths
 
 
@@ -179,14 +173,13 @@ def _open_file(path: Path, name: str, limit: Limit, stack: contextlib.ExitStack,
         return _open_workbook(path, name, limit)
     text = stack.enter_context(decompressed(path, name, limit))
     with text.open("rb") as raw:
-        start = raw.readline(MAX_LINE_BYTES)
+        start = raw.readline(2**20)
     if not start.strip():
         raise InvalidInput(f"{name} is empty or starts with a blank line; its first line must name the columns")
     try:
         line = start.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError:
         raise InvalidInput(f"{name} is not UTF-8 text; save it as UTF-8 CSV or as Parquet") from None
-    check_lines(text, name)
     if file.removesuffix(".gz").endswith(PREFLIB):
         return PrefLibTable(name, text)
     if path.name == "u.data":

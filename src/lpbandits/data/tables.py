@@ -35,8 +35,8 @@ class Table:
 
     row_word = "row"
     remedy = "correct the frame"
-    headless = False
-    """Whether a file has no header line, but known columns."""
+    known: Sequence[str] = ()
+    """Columns of a file without a header line."""
     lacking: Mapping[str, str] = MappingProxyType({})
     """Columns that only some of several files have, with a file that lacks each."""
     reordered: str | None = None
@@ -57,10 +57,11 @@ class Table:
     @cached_property
     def names(self) -> list[str]:
         """Names of the columns."""
-        if not self._fields:
-            raise InvalidInput(f"{self.name} has no columns; give a person, an action and a rating")
+        if len(self._fields) < max(len(self.known), 1):
+            wanted = ", ".join(self.known or ("person", "action", "rating"))
+            raise InvalidInput(f"{self.name} has {len(self._fields) or 'no'} columns; it must have {wanted}")
         check_width(len(self._fields), self.name)
-        return self._fields
+        return list(self.known) or self._fields
 
     def columns(self, **chosen: int) -> pl.LazyFrame:
         """Return `row`, `blank` (whether the line is blank) and the chosen columns, unconverted."""
@@ -84,8 +85,6 @@ class Table:
         """Convert the errors of reading the table to `InvalidInput` with the location of the first unreadable part."""
         try:
             yield
-        except InvalidInput:
-            raise
         except FAULTS as error:
             raise self.fault(error) from None
 
@@ -100,23 +99,14 @@ class TextTable(Table):
     remedy = DAMAGED
 
     def __init__(self, name: str, path: Path, separator: str, known: Sequence[str] = (), step: int = 1) -> None:
-        self.headless = bool(known)
         frame = pl.scan_csv(path, separator=separator, has_header=not known, infer_schema=False, glob=False)
         rows, first_row = path.stat().st_size // 16, 1 if known else 2
         super().__init__(name, frame, rows=rows, first_row=first_row, blank=EMPTY_LINE)
-        self._path, self._separator, self._known, self._step = path, separator, list(known), step
+        self.known, self._path, self._separator, self._step = known, path, separator, step
 
     @cached_property
     def _fields(self) -> list[str]:
         return self._frame.collect_schema().names()[:: self._step]
-
-    @cached_property
-    def names(self) -> list[str]:
-        """Names of the columns."""
-        if len(self._fields) < len(self._known):
-            raise InvalidInput(f"{self.name} has {len(self._fields)} columns; it must have {', '.join(self._known)}")
-        check_width(len(self._fields), self.name)
-        return self._known or self._fields
 
     def fault(self, error: BaseException) -> InvalidInput:
         """Return the error of the first line that is not UTF-8 or has more fields than the first."""
@@ -153,16 +143,8 @@ class PandasTable(Table):
         index = [(level, frame.index.get_level_values(i)) for i, level in enumerate(index_names) if level is not None]
         columns = [*index, *((column, frame.iloc[:, i]) for i, column in enumerate(frame.columns))]
         self._columns = [column for _, column in columns]
-        self._names = [
-            str(int(label))
-            if isinstance(label, int | np.integer)
-            else validate.as_text(label, "a column name of the frame")
-            for label, _ in columns
-        ]
-
-    @cached_property
-    def _fields(self) -> list[str]:
-        return unique_names(self._names)
+        labels = [str(int(label)) if isinstance(label, int | np.integer) else label for label, _ in columns]
+        self._fields = unique_names(validate.as_text(label, "a column name of the frame") for label in labels)
 
     def columns(self, **chosen: int) -> pl.LazyFrame:
         """Return `row`, `blank` and the chosen columns."""

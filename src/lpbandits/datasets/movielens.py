@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import os
+import shutil
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from lpbandits import validate
 from lpbandits.data import read_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import MANIFEST, atomic_folder, sha256
-from lpbandits.io.compressed import Limit, copy, extract, temporary_folder
+from lpbandits.io.compressed import Limit, extract, temporary_folder
 from lpbandits.io.json import digest, read_json
 from lpbandits.io.paths import as_path, cache_path
 from lpbandits.progress import Progress
@@ -66,6 +67,7 @@ DATASETS = {
 
 _RATINGS = ("ratings.csv", "ratings.csv.gz", "ratings.dat")
 _MOVIES = ("movies.csv", "movies.dat")
+_FILES = (*_RATINGS, *_MOVIES)
 
 
 def locate(name: str) -> Path | None:
@@ -102,7 +104,7 @@ def require(name: str) -> Path:
 def fingerprint_of(name: str) -> str:
     """Return a hash of a dataset's files."""
     place = require(name)
-    files = [place / file for file in (*_RATINGS, *_MOVIES) if (place / file).is_file()]
+    files = [place / file for file in _FILES if (place / file).is_file()]
     return digest({file.name: _sha256_of(file, file.stat().st_mtime_ns, file.stat().st_size) for file in files})
 
 
@@ -128,7 +130,8 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
                 _download(name, archive, progress)
                 _unpack(name, archive, staging)
         elif as_path(source).is_dir():
-            _copy(as_path(source), staging)
+            for file in filter(Path.is_file, (as_path(source) / name for name in _FILES)):
+                shutil.copyfile(file, staging / file.name)
         else:
             _unpack(name, as_path(source), staging)
         if not _is_complete(staging):
@@ -138,7 +141,7 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
             )
         about["checked"] = verify(name, staging)
         names = {file.name for file in staging.iterdir()}
-    for other in {*_RATINGS, *_MOVIES} - names:
+    for other in {*_FILES} - names:
         (target / other).unlink(missing_ok=True)  # from an earlier installation in another format
     return target
 
@@ -174,13 +177,6 @@ def _is_complete(folder: Path) -> bool:
     return all(any((folder / name).is_file() for name in names) for names in (_RATINGS, _MOVIES))
 
 
-def _copy(source: Path, target: Path) -> None:
-    for name in (*_RATINGS, *_MOVIES):
-        if (source / name).is_file():
-            with (source / name).open("rb") as raw:
-                copy(raw, target / name, name, Limit().most)
-
-
 def _unpack(name: str, archive: Path, target: Path) -> None:
     if not archive.is_file():
         raise InvalidInput(f"{archive} does not exist; give the downloaded {DATASETS[name].archive} or its folder")
@@ -191,7 +187,7 @@ def _unpack(name: str, archive: Path, target: Path) -> None:
         raise InvalidInput(
             f"{archive} must have checksum {expected}, got {checksum}; download {DATASETS[name].archive} again"
         )
-    extract(archive, (*_RATINGS, *_MOVIES), target, Limit())
+    extract(archive, _FILES, target, Limit())
 
 
 def _download(name: str, target: Path, progress: Progress | None) -> None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import gzip
-import mmap
 import tempfile
 import zipfile
 import zlib
@@ -12,9 +11,6 @@ from typing import IO, NamedTuple
 
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.io.atomic import space_for
-
-MAX_LINE_BYTES = 2**20
-"""Length of the longest line of a table."""
 
 _CHUNK = 1 << 20
 _FORMATS = {
@@ -123,17 +119,3 @@ def copy(source: IO[bytes] | gzip.GzipFile, target: Path, name: str, most: int) 
                 raise InvalidInput(f"{name} unpacks to more than the limit of {most:,} bytes; {_RAISE}")
             with space_for(name, target.parent, "set TMPDIR to another folder"):
                 out.write(chunk)
-
-
-def check_lines(path: Path, name: str) -> None:
-    """Raise if a text has a line longer than `MAX_LINE_BYTES`; looks at the end of each megabyte only."""
-    with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        start = 0
-        while len(text) - start > MAX_LINE_BYTES:
-            last = text.rfind(b"\n", start, start + MAX_LINE_BYTES)
-            if last < start:
-                raise InvalidInput(
-                    f"{name} has a line longer than {MAX_LINE_BYTES:,} bytes (at byte {start:,}); it is not a table or"
-                    " its lines do not end in a newline"
-                )
-            start = last + 1
