@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from lpbandits.limits import peak_bytes
 from lpbandits.parallel import Executor, Threads
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
-T = TypeVar("T")
 Peak = tuple[str, int]
 """A process (host and id) and its peak memory in bytes."""
 
@@ -78,14 +77,12 @@ class ChunkedRatings:
 
     def block(self, number: int) -> Ratings:
         """Return one block; its people are labelled by numbers."""
-        last = len(self.edges) - 2
-        return read_block(self.folder, validate.as_count(number, "block", low=0, high=last), len(self.actions))
+        validate.as_count(number, "block", low=0, high=len(self.edges) - 2)
+        return read_block(self.folder, number, self.actions, self.layout)
 
     def blocks(self) -> Iterator[Ratings]:
-        """Yield the blocks in order, with the labels of the actions."""
-        for number in range(len(self.edges) - 1):
-            block = self.block(number)
-            yield Ratings.trusted(block.offsets, block.action, block.rating, block.people, self.actions, self.layout)
+        """Yield the blocks in order."""
+        return map(self.block, range(len(self.edges) - 1))
 
     @cached_property
     def sha256(self) -> str:
@@ -105,7 +102,7 @@ def read_arrays(path: Path, count: int) -> list[NDArray[Any]]:
         return [np.load(raw, allow_pickle=False) for _ in range(count)]
 
 
-def read_block(folder: Path, number: int, n_actions: int) -> Ratings:
+def read_block(folder: Path, number: int, actions: tuple[Label, ...], layout: str = "long") -> Ratings:
     """Return a block of a log on disk."""
     try:
         offsets, action, rating = read_arrays(folder / block_name(number), 3)
@@ -115,7 +112,7 @@ def read_block(folder: Path, number: int, n_actions: int) -> Ratings:
         raise InvalidInput(
             f"block {number} of the log in {folder} is truncated or was changed; call spill_ratings again"
         ) from None
-    return Ratings.trusted(offsets, action, rating, range(len(offsets) - 1), tuple(range(n_actions)))
+    return Ratings.trusted(offsets, action, rating, range(len(offsets) - 1), actions, layout)
 
 
 class DiskBlocks(Blocks):
@@ -212,7 +209,7 @@ def _run(
     totals = None
     with Threads(threads) as pool:
         for number, arrays in blocks:
-            block = read_block(folder, number, n_actions)
+            block = read_block(folder, number, tuple(range(n_actions)))
             totals = stage(block, pool, *((totals,) if fold else ()), *common, *arrays)
     return totals, peak_of_process()
 

@@ -1,6 +1,5 @@
 """`ReadOptions`, names of columns, and text that is read as numbers."""
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,6 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.io.compressed import Limit
 
 MAX_COLUMNS = 10_000
 
@@ -65,15 +63,6 @@ class ReadOptions:
     def columns(self) -> dict[str, str | None]:
         """Names of the columns by role, None where they are guessed."""
         return {"person": self.person, "action": self.action, "rating": self.rating, "rank": self.rank}
-
-    def named(self, *roles: str) -> list[str]:
-        """Return those of the roles for which the user named a column."""
-        return [role for role in roles if self.columns[role] is not None]
-
-    @property
-    def limit(self) -> Limit:
-        """Limit of the decompressed size."""
-        return Limit() if self.unpack_limit is None else Limit(self.unpack_limit, math.inf)
 
 
 def check_width(n_columns: int, name: str) -> None:

@@ -78,15 +78,16 @@ def to_long(table: Table, options: ReadOptions) -> LongTable:
 
 def _refuse(options: ReadOptions, roles: tuple[str, ...], why: str) -> None:
     """Raise if the user named a column that the layout does not use."""
-    for role in options.named(*roles):
-        raise InvalidInput(f"{role} is {options.columns[role]!r}, but {why}; leave it out (--{role})")
+    for role in roles:
+        if options.columns[role] is not None:
+            raise InvalidInput(f"{role} is {options.columns[role]!r}, but {why}; leave it out (--{role})")
 
 
 def _recognise(table: Table, options: ReadOptions) -> tuple[str, int | None]:
     """Return the layout and the person's column of a table that is unambiguously wide or rankings; otherwise long."""
     names = table.names
     known = [*names, *table.lacking]
-    named = table.known or options.named("action", "rating", "rank")
+    named = table.known or any(name is not None for name in (options.action, options.rating, options.rank))
     people = [options.person] if options.person is not None else like(names, "person")
     if named or like(known, "action") or like(known, "rating") or len(people) != 1 or people[0] not in names:
         return "long", None

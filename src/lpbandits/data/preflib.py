@@ -58,11 +58,11 @@ class PrefLibTable(Table):
                     self._read_metadata(text[1:], self.place(row))
                 elif text:
                     self._read_order(row, text)
-        self._check()
+        labels = pl.Series(self._check(), dtype=pl.String)
         voters = sum(order.voters for order in self._orders)
         size = 100 * sum(order.voters * len(order.ranks) for order in self._orders)
         check_resources(f"{self.name} with {voters:,} voters", "give fewer voters", size=size)
-        orders, labels = pl.DataFrame(self._orders), pl.Series(self._labels(), dtype=pl.String)
+        orders = pl.DataFrame(self._orders)
         people = orders[np.repeat(np.arange(len(orders)), orders["voters"])].with_row_index("person", offset=1)
         places = people.explode("alternatives", "ranks")
         return places.select(
@@ -110,8 +110,8 @@ class PrefLibTable(Table):
         ranks = [rank for rank, group in enumerate(groups, start=1) for _ in group]
         self._orders.append(_Order(row, voters, order, ranks))
 
-    def _check(self) -> None:
-        """Raise if the content does not match the stated numbers or the suffix of the file."""
+    def _check(self) -> list[str]:
+        """Return the label of each alternative; raise if the stated numbers or the suffix of the file do not match."""
         if not self._orders:
             raise InvalidInput(f"{self.name} has no orders; {DAMAGED}")
         seen = {alternative for order in self._orders for alternative in order.alternatives} | self._names.keys()
@@ -140,11 +140,7 @@ class PrefLibTable(Table):
                 )
             if form.startswith("s") and order.ranks[-1] < n_ranked:
                 raise InvalidInput(f"{place}: it has ties, but .{form} files have none; rename it to .t{form[1:]}")
-
-    def _labels(self) -> list[str]:
-        """Return the label of each alternative: its name, or else its number."""
-        highest = max(max(order.alternatives) for order in self._orders)
-        labels = [self._names.get(i) or str(i) for i in range(1, max(highest, *self._names, 0) + 1)]
+        labels = [self._names.get(i) or str(i) for i in range(1, max(seen) + 1)]
         label, count = Counter(labels).most_common(1)[0]
         if count > 1:
             raise InvalidInput(f"two alternatives of {self.name} are called {label!r}; rename one")

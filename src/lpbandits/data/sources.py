@@ -7,16 +7,16 @@ import os
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
 from lpbandits.data.columns import ReadOptions, unique_names
 from lpbandits.data.parquet import ParquetTable
 from lpbandits.data.preflib import PrefLibTable
-from lpbandits.data.tables import DAMAGED, EMPTY_LINE, PandasTable, Table, TextTable, is_pandas
+from lpbandits.data.tables import DAMAGED, EMPTY_LINE, PandasTable, Table, TextTable
 from lpbandits.errors import InvalidInput, reason
-from lpbandits.io.compressed import Limit, check_archive, decompressed, extract, temporary_folder
+from lpbandits.io.compressed import check_archive, decompressed, extract, temporary_folder
 from lpbandits.io.paths import as_path
 
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
@@ -32,6 +32,7 @@ SUBFOLDERS = ("*/", "*/*/", "*/*/*/")
 """Subfolders (year=2024/month=5/day=1) that are searched to suggest a pattern in a message."""
 
 
+@runtime_checkable
 class PandasFrame(Protocol):
     """The attributes of a pandas frame that are used."""
 
@@ -53,7 +54,7 @@ def open_table(origin: Any, options: ReadOptions, *, narrow: bool = False) -> It
     if isinstance(origin, pl.DataFrame | pl.LazyFrame):
         yield Table("the frame", origin.lazy(), rows=0 if isinstance(origin, pl.DataFrame) else None)
         return
-    if is_pandas(origin):
+    if isinstance(origin, PandasFrame):
         yield PandasTable("the frame", origin, wide=options.layout == "wide")
         return
     name, paths = find_files(origin)
@@ -66,8 +67,8 @@ def open_table(origin: Any, options: ReadOptions, *, narrow: bool = False) -> It
     with contextlib.ExitStack() as stack:
         try:
             if path.suffix.lower() == ".zip":
-                path, name = _unpack(path, stack.enter_context(temporary_folder()), options.limit)
-            table = _open_file(path, name, options.limit, stack, narrow=narrow)
+                path, name = _unpack(path, stack.enter_context(temporary_folder()), options.unpack_limit)
+            table = _open_file(path, name, options.unpack_limit, stack, narrow=narrow)
         except (OSError, EOFError, zlib.error) as error:
             raise InvalidInput(f"cannot read {name}: {error}; {DAMAGED}") from None
         yield table
@@ -153,7 +154,7 @@ def _check_files(name: str, paths: list[Path]) -> list[Path]:
     return paths
 
 
-def _unpack(archive: Path, folder: Path, limit: Limit) -> tuple[Path, str]:
+def _unpack(archive: Path, folder: Path, limit: int | None) -> tuple[Path, str]:
     """Extract the ratings of a zip file; return their path and their name in messages."""
     extracted = extract(archive, MEMBERS, folder, limit)
     for member in MEMBERS:
@@ -162,7 +163,7 @@ def _unpack(archive: Path, folder: Path, limit: Limit) -> tuple[Path, str]:
     raise InvalidInput(f"{archive} holds no ratings: none of {', '.join(MEMBERS)}; unpack it and name the file")
 
 
-def _open_file(path: Path, name: str, limit: Limit, stack: contextlib.ExitStack, *, narrow: bool) -> Table:
+def _open_file(path: Path, name: str, limit: int | None, stack: contextlib.ExitStack, *, narrow: bool) -> Table:
     """Open one file, whose format follows from its name and first line; a decompressed copy is put on the stack."""
     file = path.name.lower()
     if file.endswith(".parquet.gz"):
@@ -195,7 +196,7 @@ def _open_file(path: Path, name: str, limit: Limit, stack: contextlib.ExitStack,
     return TextTable(name, text, separator)
 
 
-def _open_workbook(path: Path, name: str, limit: Limit) -> Table:
+def _open_workbook(path: Path, name: str, limit: int | None) -> Table:
     """Return the first sheet as text, with the first row as header."""
     if importlib.util.find_spec("fastexcel") is None:
         raise InvalidInput(f"reading the workbook {name} needs fastexcel: pip install fastexcel, or save it as CSV")

@@ -167,15 +167,6 @@ def _from_pandas(column: Any) -> pl.Series:
     return pl.Series([cell.item() if isinstance(cell, np.generic) else cell for cell in cells], strict=False)
 
 
-def is_pandas(value: object) -> bool:
-    """Return whether a value is a pandas frame, without importing pandas.
-
-    >>> is_pandas({"person": [1]})
-    False
-    """
-    return any(base.__module__.startswith("pandas") and base.__name__ == "DataFrame" for base in type(value).__mro__)
-
-
 def labels_as_series(name: str, labels: Sequence[Label]) -> pl.Series:
     """Return labels as a column of integers, or of text if they are not all 64-bit integers.
 

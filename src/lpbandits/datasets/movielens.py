@@ -13,7 +13,7 @@ from lpbandits import validate
 from lpbandits.data import read_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import MANIFEST, atomic_folder, sha256
-from lpbandits.io.compressed import Limit, extract, temporary_folder
+from lpbandits.io.compressed import extract, temporary_folder
 from lpbandits.io.json import digest, read_json
 from lpbandits.io.paths import as_path, cache_path
 from lpbandits.progress import Progress
@@ -187,7 +187,7 @@ def _unpack(name: str, archive: Path, target: Path) -> None:
         raise InvalidInput(
             f"{archive} must have checksum {expected}, got {checksum}; download {DATASETS[name].archive} again"
         )
-    extract(archive, _FILES, target, Limit())
+    extract(archive, _FILES, target)
 
 
 def _download(name: str, target: Path, progress: Progress | None) -> None:

@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import IO
 
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.io.atomic import space_for
@@ -24,31 +24,20 @@ _FORMATS = {
 _RAISE = "if the file is really that large, raise the limit: unpack_limit=… (--unpack-limit 50GB)"
 
 
-class Limit(NamedTuple):
-    """Maximum decompressed size in bytes: min(most, max(least, times × compressed size))."""
-
-    most: int = 20 * 10**9
-    times: float = 200.0
-    least: int = 2**26
-
-    def of(self, packed: int) -> int:
-        """Return the maximum decompressed size of a file of `packed` bytes.
-
-        >>> Limit().of(10**6), Limit().of(10**9)
-        (200000000, 20000000000)
-        """
-        return int(min(self.most, max(self.times * packed, self.least)))
+def max_unpacked(path: Path, limit: int | None = None) -> int:
+    """Return the maximum decompressed size in bytes: `limit`, by default 200 times the size within bounds."""
+    return min(20 * 10**9, max(200 * path.stat().st_size, 2**26)) if limit is None else limit
 
 
 @contextlib.contextmanager
-def decompressed(path: Path, name: str, limit: Limit) -> Iterator[Path]:
+def decompressed(path: Path, name: str, limit: int | None) -> Iterator[Path]:
     """Yield a path to the decompressed file, deleted on exit; the path itself if it is not gzipped."""
     with path.open("rb") as raw:
         start = raw.read(8)
         raw.seek(0)
         if start.startswith(b"\x1f\x8b"):
             with temporary_folder() as folder, gzip.GzipFile(fileobj=raw) as inside:
-                copy(inside, folder / "table", name, limit.of(path.stat().st_size))
+                copy(inside, folder / "table", name, max_unpacked(path, limit))
                 yield folder / "table"
             return
     for mark, kind in _FORMATS.items():
@@ -57,7 +46,7 @@ def decompressed(path: Path, name: str, limit: Limit) -> Iterator[Path]:
     yield path
 
 
-def extract(archive: Path, names: Collection[str], folder: Path, limit: Limit) -> dict[str, str]:
+def extract(archive: Path, names: Collection[str], folder: Path, limit: int | None = None) -> dict[str, str]:
     """Extract the first member of a zip file with each of these file names; return their names in messages."""
     extracted: dict[str, str] = {}
     with open_zip(archive) as bundle:
@@ -70,13 +59,13 @@ def extract(archive: Path, names: Collection[str], folder: Path, limit: Limit) -
                         f"{extracted[name]} is encrypted; unpack it with its password, and name the file"
                     )
                 with bundle.open(member) as inside:
-                    copy(inside, folder / name, extracted[name], limit.of(archive.stat().st_size))
+                    copy(inside, folder / name, extracted[name], max_unpacked(archive, limit))
     return extracted
 
 
-def check_archive(path: Path, name: str, limit: Limit) -> None:
+def check_archive(path: Path, name: str, limit: int | None) -> None:
     """Raise if a zip-based file, such as a workbook, is invalid, encrypted or above the limit."""
-    max_size = limit.of(path.stat().st_size)
+    max_size = max_unpacked(path, limit)
     with open_zip(path) as bundle:
         if any(member.flag_bits & 1 for member in bundle.infolist()):
             raise InvalidInput(f"{name} is encrypted; save it without a password")
