@@ -96,16 +96,16 @@ def block_name(number: int) -> str:
     return f"block-{number:06}"
 
 
-def read_arrays(path: Path, count: int) -> list[NDArray[Any]]:
-    """Return the first arrays of a file."""
+def read_arrays(path: Path) -> list[NDArray[Any]]:
+    """Return the three arrays of a file."""
     with path.open("rb") as raw:
-        return [np.load(raw, allow_pickle=False) for _ in range(count)]
+        return [np.load(raw, allow_pickle=False) for _ in range(3)]
 
 
 def read_block(folder: Path, number: int, actions: tuple[Label, ...], layout: str = "long") -> Ratings:
     """Return a block of a log on disk."""
     try:
-        offsets, action, rating = read_arrays(folder / block_name(number), 3)
+        offsets, action, rating = read_arrays(folder / block_name(number))
     except FileNotFoundError:
         raise _missing(folder, platform.node()) from None
     except (ValueError, EOFError):

@@ -211,14 +211,15 @@ class Cleaner:
 
     def select(self, person: Any, action: Any, rating: Any) -> tuple[IntArray, Int32Array, FloatArray]:
         """Return the counts per person, actions and ratings of a sorted bucket, without the actions not kept."""
-        before = len(_starts(person))
+        starts = np.flatnonzero(np.diff(person, prepend=-1))
+        n_people = len(starts)
         if not self._kept_actions.all():
             kept = self._kept_actions[action]
             index = (np.cumsum(self._kept_actions) - 1).astype(np.int32)
             person, action, rating = person[kept], index[action[kept]], rating[kept]
-        starts = _starts(person)
+            starts = np.flatnonzero(np.diff(person, prepend=-1))
         self._kept_people[person[starts]] = True
-        self.dropped["people_left_without_ratings"] += before - len(starts)
+        self.dropped["people_left_without_ratings"] += n_people - len(starts)
         return np.diff(np.append(starts, len(person))), action, rating
 
     def _repeat_error(self) -> InvalidInput:
@@ -245,8 +246,3 @@ def stable_order(key: Int32Array, order: IntArray, n_keys: int) -> IntArray:
     rows = sparse.coo_array((order, (key[order], np.zeros(len(order), dtype=np.int32))), shape=(n_keys, 1))
     rows.has_canonical_format = True  # or equal keys would be added up
     return rows.tocsr().data
-
-
-def _starts(person: Int32Array) -> IntArray:
-    """Return the first row of each person, of rows sorted by person."""
-    return np.flatnonzero(np.diff(person, prepend=-1))

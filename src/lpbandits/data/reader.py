@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.chunked import ChunkedRatings
+from lpbandits.data.chunked import ChunkedRatings, read_arrays
 from lpbandits.data.cleaning import ROW, Cleaner, clean_rows
 from lpbandits.data.columns import ReadOptions
 from lpbandits.data.memory import BYTES_PER_PROCESS, BYTES_PER_READER, people_size, round_up
@@ -231,10 +231,10 @@ def _read(
     n_ratings = int(people["len"].sum())
     if folder is None:
         check_count(n_ratings)
-        bucket = cleaner.sort(cleaner.encode(rows.collect()))
+        sorted_rows = cleaner.sort(cleaner.encode(rows.collect()))
         report("read", 1, 1)
         cleaner.finish()
-        counts, action, rating = cleaner.select(*bucket)
+        counts, action, rating = cleaner.select(*sorted_rows)
         labels = cleaner.people, cleaner.actions
         return Ratings.trusted(offsets_of(counts), action, rating, *labels, cleaner.layout, cleaner.dropped)
     size = _bucket_size(n_ratings, codes[0].labels, max_memory)
@@ -247,13 +247,14 @@ def _read(
             scratch.scatter(bucket_of[batch["person"]], batch)
             report("read", done := done + len(frame), n_ratings)
     for number in range(n_buckets):
-        scratch.write(f"sorted-{number}", *cleaner.sort(scratch.pop_bucket(number, ROW)))
+        bucket = scratch.pop(f"bucket-{number}", lambda path: np.fromfile(path, dtype=ROW))
+        scratch.write(f"sorted-{number}", *cleaner.sort(bucket))
         report("sort", number + 1, n_buckets)
     cleaner.finish()
 
     def selected() -> Iterator[tuple[IntArray, Int32Array, FloatArray]]:
         for number in range(n_buckets):
-            yield cleaner.select(*scratch.pop(f"sorted-{number}", 3))
+            yield cleaner.select(*scratch.pop(f"sorted-{number}", read_arrays))
             report("write", number + 1, n_buckets)
 
     return write_blocks(scratch, selected(), cleaner)

@@ -3,22 +3,24 @@
 import contextlib
 import itertools
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from lpbandits.data.blocks import block_edges
-from lpbandits.data.chunked import ChunkedRatings, block_name, read_arrays
+from lpbandits.data.chunked import ChunkedRatings, block_name
 from lpbandits.data.ratings import Ratings, offsets_of
 from lpbandits.errors import InvalidInput
 from lpbandits.io.atomic import space_for
 from lpbandits.text import size_text
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
+
+T = TypeVar("T")
 
 CELLS_PER_LABEL, MIN_CELLS = 16, 10**6
 """Integer labels are looked up in an array from the lowest to the highest, if it has at most `CELLS_PER_LABEL` cells
@@ -81,11 +83,12 @@ class Scratch:
     `needed` bytes must be free on the disk.
 
     >>> import tempfile
+    >>> from lpbandits.data.chunked import read_arrays
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     scratch = Scratch(Path(folder), needed=1000)
-    ...     scratch.write("a", np.arange(2), np.ones(1))
-    ...     [array.tolist() for array in scratch.pop("a", 2)], scratch.used, scratch.most
-    ([[0, 1], [1.0]], 0, 280)
+    ...     scratch.write("a", np.arange(2), np.arange(3), np.ones(1))
+    ...     [array.tolist() for array in scratch.pop("a", read_arrays)], scratch.used, scratch.most
+    ([[0, 1], [0, 1, 2], [1.0]], 0, 432)
     """
 
     def __init__(self, folder: Path, *, needed: int) -> None:
@@ -100,17 +103,19 @@ class Scratch:
             )
 
     def write(self, name: str, *arrays: NDArray[Any]) -> None:
-        """Write arrays to a file."""
+        """Write arrays to a file, for `read_arrays`."""
         with self._open(name) as out:
             for array in map(np.ascontiguousarray, arrays):
                 np.lib.format.write_array_header_1_0(out, np.lib.format.header_data_from_array_1_0(array))
                 out.write(array.data)  # `ndarray.tofile` does not report why a write failed
 
-    def pop(self, name: str, count: int) -> list[NDArray[Any]]:
-        """Return the arrays of a file, and delete it."""
-        arrays = read_arrays(self.folder / name, count)
-        self._remove(name)
-        return arrays
+    def pop(self, name: str, read: Callable[[Path], T]) -> T:
+        """Return what a file holds, and delete it."""
+        path = self.folder / name
+        content = read(path)
+        self.used -= path.stat().st_size
+        path.unlink()
+        return content
 
     def scatter(self, bucket: IntArray, rows: NDArray[Any]) -> None:
         """Append each row to the file of its bucket.
@@ -120,7 +125,7 @@ class Scratch:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     scratch = Scratch(Path(folder), needed=24)
         ...     scratch.scatter(np.array([1, 0, 1]), rows)
-        ...     scratch.pop_bucket(1, rows.dtype).tolist()
+        ...     scratch.pop("bucket-1", np.fromfile).view(rows.dtype).tolist()
         [5, 6]
         """
         order = np.argsort(bucket.astype(np.uint16), kind="stable")  # a radix sort
@@ -130,12 +135,6 @@ class Scratch:
             with self._open(f"bucket-{number}") as out:
                 out.write(rows[order[ends[number] - sizes[number] : ends[number]]].tobytes())
 
-    def pop_bucket(self, number: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return the rows of a bucket in the order in which they were added, and delete its file."""
-        rows = np.fromfile(self.folder / f"bucket-{number}", dtype=dtype)
-        self._remove(f"bucket-{number}")
-        return rows
-
     @contextlib.contextmanager
     def _open(self, name: str) -> Iterator[IO[bytes]]:
         """Open a file to append to it; a full disk raises."""
@@ -144,10 +143,6 @@ class Scratch:
             yield out
             self.used += out.tell() - before
         self.most = max(self.most, self.used)
-
-    def _remove(self, name: str) -> None:
-        self.used -= (self.folder / name).stat().st_size
-        (self.folder / name).unlink()
 
 
 def write_blocks(

@@ -123,17 +123,13 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
         raise InvalidInput("there is no home folder for the cache; set LPB_DATA to a folder with the data, or set HOME")
     target = home / "movielens" / f"ml-{name}"
     about = {"format": FORMAT, "version": VERSION, "name": name, "archive": DATASETS[name].archive}
-    with atomic_folder(target, about) as staging:
-        if source is None:
-            with temporary_folder() as folder:
-                archive = folder / DATASETS[name].archive
-                _download(name, archive, progress)
-                _unpack(name, archive, staging)
-        elif as_path(source).is_dir():
-            for file in filter(Path.is_file, (as_path(source) / name for name in _FILES)):
+    with temporary_folder() as folder, atomic_folder(target, about) as staging:
+        archive = _download(name, folder, progress) if source is None else as_path(source)
+        if archive.is_dir():
+            for file in filter(Path.is_file, (archive / name for name in _FILES)):
                 shutil.copyfile(file, staging / file.name)
         else:
-            _unpack(name, as_path(source), staging)
+            _unpack(name, archive, staging)
         if not _is_complete(staging):
             raise InvalidInput(
                 f"{source or 'the download'} is not MovieLens: it needs one of {', '.join(_RATINGS)} and one of "
@@ -190,8 +186,9 @@ def _unpack(name: str, archive: Path, target: Path) -> None:
     extract(archive, _FILES, target)
 
 
-def _download(name: str, target: Path, progress: Progress | None) -> None:
+def _download(name: str, folder: Path, progress: Progress | None) -> Path:
     dataset = DATASETS[name]
+    target = folder / dataset.archive
     try:
         with urllib.request.urlopen(dataset.address, timeout=30) as answer, target.open("wb") as out:  # noqa: S310
             total = int(answer.headers.get("Content-Length") or 0)
@@ -207,3 +204,4 @@ def _download(name: str, target: Path, progress: Progress | None) -> None:
             f"cannot download {dataset.address} ({reason}); download {dataset.archive} on another machine and run "
             f"`lpb data movielens {name} --from {dataset.archive}`"
         ) from None
+    return target
