@@ -265,11 +265,6 @@ def test_corrupt_parquet_raises(tmp_path: Path, capfd: pytest.CaptureFixture[str
     assert "panicked" not in capfd.readouterr().err
 
 
-def test_ratings_above_the_limit_raise() -> None:
-    with pytest.raises(InvalidInput, match=r"rating\[1\].*1e\+100"):
-        lpb.Ratings.from_arrays([1, 1], [1, 2], [1.0, -1e101])
-
-
 def test_names_with_an_overlong_field_raise(tmp_path: Path) -> None:
     path = tmp_path / "names.csv"
     path.write_text('id,name\n1,"' + "x" * 200_000 + '"\n')

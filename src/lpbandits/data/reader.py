@@ -142,7 +142,13 @@ def open_ratings(
     >>> with open_ratings(rows) as log: log
     <Ratings: 3 by 2 people of 2 actions>
     """
-    settings, limit, folder = ReadOptions(**options), _as_memory(max_memory), None
+    settings, folder = ReadOptions(**options), None
+    limit = None if max_memory is None else validate.as_bytes(max_memory, "max_memory")
+    if limit is not None and limit < BYTES_PER_READER:
+        raise InvalidInput(
+            f"max_memory must be at least {round_up(BYTES_PER_READER)} to read a log of any size, got "
+            f"{size_text(limit)}; raise it (--max-memory)"
+        )
     with contextlib.ExitStack() as stack:
         with translate_errors("reading ratings"), open_table(source, settings) as table:
             rows = table.estimated_rows
@@ -196,18 +202,6 @@ def _fits_in(n_ratings: int, limit: int) -> bool:
     """
     size = n_ratings * BYTES_PER_READ_RATING
     return BYTES_PER_READER + size <= limit or BYTES_PER_PROCESS + size <= BYTES_PER_READER
-
-
-def _as_memory(max_memory: int | str | None) -> int | None:
-    if max_memory is None:
-        return None
-    limit = validate.as_bytes(max_memory, "max_memory")
-    if limit < BYTES_PER_READER:
-        raise InvalidInput(
-            f"max_memory must be at least {round_up(BYTES_PER_READER)} to read a log of any size, got "
-            f"{size_text(limit)}; raise it (--max-memory)"
-        )
-    return limit
 
 
 def _read(

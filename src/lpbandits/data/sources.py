@@ -12,9 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 import polars as pl
 
 from lpbandits.data.columns import ReadOptions, unique_names
-from lpbandits.data.parquet import ParquetTable
 from lpbandits.data.preflib import PrefLibTable
-from lpbandits.data.tables import DAMAGED, EMPTY_LINE, PandasTable, Table, TextTable
+from lpbandits.data.tables import DAMAGED, EMPTY_LINE, PandasTable, ParquetTable, Table, TextTable
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.io.compressed import check_archive, decompressed, extract, temporary_folder
 from lpbandits.io.paths import as_path
