@@ -118,33 +118,6 @@ def test_people_are_filtered_first_and_all_drops_are_counted(tmp_path: Path) -> 
     assert gone.dropped["people_left_without_ratings"] == 1
 
 
-HEAD = "user,item,rating\n"
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (HEAD + "1,1,5\n1,2,4\n1,1,3\n", r"a.csv, line 4: person 1 .* action 1 .* line 2"),
-        (HEAD + "1,1,5\n1,2,\n", r"a.csv, line 3: rating is missing \(1 such row in all"),
-        (HEAD + "1,1,5\n1,2,nan\n", r"a.csv, line 3: rating is missing"),
-        (HEAD + "1,1,5\n,2,1\n", "a.csv, line 3: person is missing"),
-        (HEAD + "1,,5\n", "a.csv, line 2: action is missing"),
-        (HEAD + "1,1,5\n1,2,good\n1,3,bad\n", r"line 3: rating is 'good'.*2 such rows"),
-        (HEAD + "1,1,inf\n", "line 2: rating is 'inf'"),
-        (HEAD, "no ratings"),
-        ("", "is empty"),
-        ("hello\n", "is not a table"),
-        ("a,b,c\n1,2,3\n", r"person.*'a', 'b', 'c'"),
-        ("user,userId,item,rating\n1,1,1,1\n", r"2 columns \('user', 'userId'\) of a.csv could be the person"),
-        ("1,1193,5,9\n1,2,3,4\n", "add a header line"),
-        (HEAD + "1,2,3\n1,2,3,4,5\n", "a.csv, line 3: .*5 fields.* 3"),
-    ],
-)
-def test_an_invalid_file_raises(tmp_path: Path, content: str, message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        read_ratings(write(tmp_path, content, "a.csv"))
-
-
 def test_invalid_options_and_paths_raise(tmp_path: Path) -> None:
     path = write(tmp_path, text(), "a.csv")
     (tmp_path / "latin.csv").write_bytes("user,item,rating\n1,a,3\n1,é,3\n".encode("latin-1"))

@@ -185,7 +185,7 @@ def test_json_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             json_io.read_json(path)
     monkeypatch.setattr(json_io, "MAX_BYTES", 100)
     (tmp_path / "a.json").write_text(json.dumps(list(range(100))))
-    for path in (tmp_path / "a.json", "/dev/zero"):
+    for path in (tmp_path / "a.json", Path("/dev/zero")):
         with pytest.raises(FileFormatError, match="limit of 100 bytes"):
             json_io.read_json(path)
 

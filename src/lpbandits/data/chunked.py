@@ -21,9 +21,6 @@ from lpbandits.limits import peak_bytes
 from lpbandits.parallel import Executor, Threads
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
-Peak = tuple[str, int]
-"""A process (host and id) and its peak memory in bytes."""
-
 FOLDS_PER_WORKER = 4
 """Number of partial sums per worker: more of them send more data, but less work is lost if a worker dies."""
 
@@ -180,7 +177,7 @@ class DiskBlocks(Blocks):
                 raise _missing(self.log.folder, host)
 
 
-def peak_of_process() -> Peak:
+def peak_of_process() -> tuple[str, int]:
     """Return the host and id of this process, and its peak memory in bytes."""
     return f"{platform.node()}:{os.getpid()}", peak_bytes() or 0
 
@@ -204,8 +201,8 @@ def _run(
     threads: int,
     common: Sequence[Any],
     fold: bool,
-) -> tuple[Any, Peak]:
-    """Run a stage on one block, or fold it over several."""
+) -> tuple[Any, tuple[str, int]]:
+    """Run a stage on one block, or fold it over several; also return the peak memory of the process."""
     totals = None
     with Threads(threads) as pool:
         for number, arrays in blocks:

@@ -17,9 +17,6 @@ DUPLICATED = "_duplicated_"
 BLANKS = ("", "na", "n/a", "nan", "none", "null", "-")
 """Lowercase cells of a wide table that stand for no rating."""
 
-LAYOUTS = ("auto", "long", "wide", "rankings")
-DUPLICATES = ("error", "last", "mean")
-
 _DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]{3})*,[0-9]+")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")
 _POINTS = r"^[+-]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?$"
@@ -46,13 +43,13 @@ class ReadOptions:
     unpack_limit: int | None = None
 
     def __post_init__(self) -> None:
-        validate.as_choice(self.layout, "layout", LAYOUTS)
+        validate.as_choice(self.layout, "layout", ("auto", "long", "wide", "rankings"))
         for role, name in self.columns.items():
             if name is not None:
                 validate.as_text(name, role)
         if self.rank is not None and self.rating is not None:
             raise InvalidInput(f"rating is {self.rating!r} and rank is {self.rank!r}; give one of them")
-        validate.as_choice(self.duplicates, "duplicates", DUPLICATES)
+        validate.as_choice(self.duplicates, "duplicates", ("error", "last", "mean"))
         validate.as_flag(self.decimal_comma, "decimal_comma")
         validate.as_count(self.min_person, "min_person", low=0)
         validate.as_count(self.min_action, "min_action", low=0)

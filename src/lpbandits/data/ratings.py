@@ -18,8 +18,6 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 MAX_RATINGS = 2**31 - 1
 """Positions in the log have 32 bits."""
 
-_PLURALS = {"person": "people", "action": "actions"}
-
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
@@ -270,9 +268,9 @@ def positions(labels: Sequence[Label], known: Sequence[Label], counts: IntArray,
     places = np.array([index.get(label, -1) for label in labels], dtype=np.int64)
     unknown = np.flatnonzero(places < 0)
     if len(unknown):
-        label = labels[int(unknown[0])]
+        label, plural = labels[int(unknown[0])], "people" if name == "person" else "actions"
         raise InvalidInput(
-            f"{name} {validate.short_repr(label)} is not among the {len(known):,} {_PLURALS[name]} "
+            f"{name} {validate.short_repr(label)} is not among the {len(known):,} {plural} "
             f"({pluralize(int(counts[unknown].sum()), 'such row')} in all); correct or remove such rows"
             + validate.did_you_mean(label, known)
         )

@@ -79,7 +79,7 @@ def find_files(origin: Any) -> tuple[str, list[Path]]:
     Subfolders and hidden files of a folder are ignored, and so are its other files.
     """
     if isinstance(origin, list | tuple) and origin and all(isinstance(path, str | os.PathLike) for path in origin):
-        return "the list of files", _check_files("the list of files", [as_path(path) for path in origin])
+        return _check_files("the list of files", [as_path(path) for path in origin])
     if not isinstance(origin, str | os.PathLike):
         raise InvalidInput(
             f"source must be a path, a list of Parquet files or a polars or pandas frame, got {type(origin).__name__}; "
@@ -105,7 +105,7 @@ def find_files(origin: Any) -> tuple[str, list[Path]]:
         raise InvalidInput(
             f"no file matches {str(place)!r}; give a pattern of Parquet files, such as 'ratings/*.parquet'"
         )
-    return str(place), _check_files(str(place), paths)
+    return _check_files(str(place), paths)
 
 
 def _find_in_folder(folder: Path) -> tuple[str, list[Path]]:
@@ -123,15 +123,15 @@ def _find_in_folder(folder: Path) -> tuple[str, list[Path]]:
                 )
         return str(member), [member]
     if parquet:
-        return str(folder), _check_files(str(folder), parquet)
+        return _check_files(str(folder), parquet)
     here, remedy = glob.escape(str(folder)), "name the file itself"
     if any(next(glob.iglob(f"{here}/{below}*.parquet"), None) for below in SUBFOLDERS):  # noqa: PTH207 - see `find_files`
         remedy = f"for the files in its subfolders give '{here}/**/*.parquet'"
     raise InvalidInput(f"{folder} holds no ratings: none of {', '.join(MEMBERS)}, nor *.parquet; {remedy}")
 
 
-def _check_files(name: str, paths: list[Path]) -> list[Path]:
-    """Return the paths if all are different Parquet files."""
+def _check_files(name: str, paths: list[Path]) -> tuple[str, list[Path]]:
+    """Return the name and the paths if all are different Parquet files."""
     seen: dict[Path, Path] = {}
     for path in paths:
         try:
@@ -150,7 +150,7 @@ def _check_files(name: str, paths: list[Path]) -> list[Path]:
             seen[real] = path
             continue
         raise InvalidInput(f"{name} includes {path}, which {fault}")
-    return paths
+    return name, paths
 
 
 def _unpack(archive: Path, folder: Path, limit: int | None) -> tuple[Path, str]:
