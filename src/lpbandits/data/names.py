@@ -95,7 +95,7 @@ def _rows(path: str | Path) -> list[list[str]]:
     try:
         text = read_bytes(place, MAX_BYTES)
     except FileFormatError as error:
-        raise InvalidInput(f"{error}; name a table of labels and names") from None
+        raise InvalidInput(f"{error}; name a file of labels and names") from None
     if place.suffix == ".dat":
         lines = text.decode("latin-1").split("\n")
         return [line.rstrip("\r").split("::") for line in lines if line.strip()]
