@@ -88,13 +88,9 @@ def logs(draw: st.DrawFn) -> Ratings:
 @given(logs(), st.integers(0, 99))
 def test_scales_and_item_means_equal_their_twins(log: Ratings, seed: int) -> None:
     scale = scales(log)
-    histories = [np.array([rating for _, rating in history]) for history in naive.histories(log)]
-    np.testing.assert_allclose(
-        scale.means, [history.mean() if len(history) else 0.0 for history in histories], rtol=1e-12
-    )
-    np.testing.assert_allclose(
-        scale.spreads, [history.std() if len(history) else 0.0 for history in histories], atol=1e-12
-    )
+    histories = [np.array([rating for _, rating in history] or [0.0]) for history in naive.histories(log)]
+    np.testing.assert_allclose(scale.means, [history.mean() for history in histories], rtol=1e-12)
+    np.testing.assert_allclose(scale.spreads, [history.std() for history in histories], atol=1e-12)
     used = scale.differ & (np.random.default_rng(seed).random(len(histories)) < 0.8)
     (item_means,) = StandardizedRatings(as_blocks(log)).item_means(used)
     np.testing.assert_allclose(item_means.means, naive.likings(log, used), atol=1e-10)

@@ -1,5 +1,6 @@
 """Wide tables and rankings, repeated ratings, and numbers with a decimal comma."""
 
+import gzip
 import itertools
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ RANKED = "person,action,rank\nann,tea,1\nann,jam,2\nann,milk,2\nbo,jam,10\nbo,te
 
 
 def write(folder: Path, content: str, name: str = "a.csv") -> Path:
+    """Write a file in UTF-8, compressed if its name says so, and the folders above it."""
     path = folder / name
-    path.write_text(content, encoding="utf-8", newline="")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(content.encode()) if name.endswith(".gz") else content.encode())
     return path
 
 
@@ -33,6 +36,7 @@ def ratings_of(log: lpb.Ratings) -> dict[Any, dict[Any, float]]:
     return out
 
 
+HEAD = "user,item,rating\n"
 SAME = {"ann": {"tea": 5.0, "jam": 3.0}, "bo": {"jam": -4.5}}
 
 
@@ -82,7 +86,7 @@ def test_columns_of_a_wide_table_may_have_any_name() -> None:
     [
         ("user,tea,jam,tea\nann,1,2,3\n", {}, "a.csv has two columns 'tea', number 2 and 4; rename or remove one"),
         ("user,item,item,rating\n1,a,b,4\n", {}, "a.csv has two columns 'item', number 2 and 3; rename or remove one"),
-        ("user,item,rating\n1,a,4,5\n", {}, "line 2.*semicolons"),
+        (HEAD + "1,a,4,5\n", {}, "line 2.*semicolons"),
         ("user;item;rating\n1;a;4.5\n", {"decimal_comma": True}, r"line 2: rating is '4\.5', not a finite number"),
         (f"user{',1' * 10_000}\n", {"layout": "wide"}, "10,001 columns.*10,000"),
         ("user,tea,,jam\nann,1,2,3\n", {"layout": "wide"}, "column 3 of a.csv has values but no name"),
@@ -98,6 +102,20 @@ def test_columns_of_a_wide_table_may_have_any_name() -> None:
         (WIDE, {"layout": "wide", "person": "usr"}, r"no column 'usr' for the person.*did you mean 'user'\?"),
         (WIDE, {"layout": "long"}, "no column of a.csv could be the action"),
         (WIDE, {"layout": "tall"}, "layout.*'tall'"),
+        (HEAD + "1,1,5\n1,2,4\n1,1,3\n", {}, r"a.csv, line 4: person 1 .* action 1 .* line 2"),
+        (HEAD + "1,1,5\n1,2,\n", {}, r"a.csv, line 3: rating is missing \(1 such row in all"),
+        (HEAD + "1,1,5\n1,2,nan\n", {}, r"a.csv, line 3: rating is missing"),
+        (HEAD + "1,1,5\n,2,1\n", {}, "a.csv, line 3: person is missing"),
+        (HEAD + "1,,5\n", {}, "a.csv, line 2: action is missing"),
+        (HEAD + "1,1,5\n1,2,good\n1,3,bad\n", {}, r"line 3: rating is 'good'.*2 such rows"),
+        (HEAD + "1,1,inf\n", {}, "line 2: rating is 'inf'"),
+        (HEAD, {}, "no ratings"),
+        ("", {}, "is empty"),
+        ("hello\n", {}, "is not a table"),
+        ("a,b,c\n1,2,3\n", {}, r"person.*'a', 'b', 'c'"),
+        ("user,userId,item,rating\n1,1,1,1\n", {}, r"2 columns \('user', 'userId'\) of a.csv could be the person"),
+        ("1,1193,5,9\n1,2,3,4\n", {}, "add a header line"),
+        (HEAD + "1,2,3\n1,2,3,4,5\n", {}, "a.csv, line 3: .*5 fields.* 3"),
         # not certain: a person twice, a column of time, no person by name, text, places out of order, nothing at all
         ("user,tea,jam\nann,3,1\nann,2,2\n", {}, "layout=…"),
         ("user,timestamp,jam\nann,3,1\n", {}, "layout=…"),
@@ -217,22 +235,21 @@ def test_the_last_rating_is_the_last_row_however_rows_are_ordered() -> None:
         ("1,234", 1.234, "decimal comma.*thousands"),
         ("1,234,567.5", None, "thousands"),
         ("4;5", None, "correct or remove the row"),
+        ("1.234", 1234.0, None),
     ],
 )
-def test_decimal_commas(tmp_path: Path, text: str, number: float | None, hint: str) -> None:
+def test_decimal_commas(tmp_path: Path, text: str, number: float | None, hint: str | None) -> None:
     path = write(tmp_path, f"user\titem\trating\n1\ta\t{text}\n1\tb\t3\n")
-    with pytest.raises(InvalidInput, match=hint):
-        lpb.read_ratings(path)
+    if hint is None:
+        assert lpb.read_ratings(path).rating.tolist() == [float(text), 3.0]
+    else:
+        with pytest.raises(InvalidInput, match=hint):
+            lpb.read_ratings(path)
     if number is None:
         with pytest.raises(InvalidInput, match="line 2: rating is"):
             lpb.read_ratings(path, decimal_comma=True)
     else:
         assert lpb.read_ratings(path, decimal_comma=True).rating.tolist() == [number, 3.0]
-
-
-def test_with_decimal_commas_a_point_separates_thousands(tmp_path: Path) -> None:
-    thousand = lpb.read_ratings(write(tmp_path, "user;item;rating\n1;a;1.234\n"), decimal_comma=True)
-    assert thousand.rating.tolist() == [1234.0]
 
 
 def test_a_column_that_is_not_used_may_be_repeated(tmp_path: Path) -> None:

@@ -155,21 +155,16 @@ def test_scratch_is_the_maximum_size_of_the_folder() -> None:
         assert log.scratch == 24 * 5000  # of buckets; they are gone when blocks, of half the size, are written
 
 
-WIDE = lpb.Ratings.from_matrix(np.tile(np.arange(9000.0), (2, 1)))
+NARROW, WIDE = log_of(50, 6, states=2), lpb.Ratings.from_matrix(np.tile(np.arange(9000.0), (2, 1)))
 
 
 @pytest.mark.parametrize(
     ("log", "estimator", "options", "message"),
     [
-        (log_of(50, 6, states=2), lpb.TwoStage(), {"max_memory": "100MB"}, r"max_memory is 100MB.* at least 410MB"),
-        (log_of(50, 6, states=2), lpb.Em(), {"max_memory": "200MB"}, "max_memory is 200MB"),
-        (log_of(50, 6, states=2), lpb.TwoStage(), {"max_memory": "700MB", "jobs": 2}, "2 workers.* at least 810MB"),
-        (
-            WIDE,
-            lpb.TwoStage(),
-            {"max_memory": "450MB", "taste": False},
-            r"counts of 9,000 actions.*162MB.* at least 570MB.*min_action",
-        ),
+        (NARROW, lpb.TwoStage(), {"max_memory": "100MB"}, "max_memory is 100MB.* at least 410MB"),
+        (NARROW, lpb.Em(), {"max_memory": "200MB"}, "max_memory is 200MB"),
+        (NARROW, lpb.TwoStage(), {"max_memory": "700MB", "jobs": 2}, "2 workers.* at least 810MB"),
+        (WIDE, lpb.TwoStage(), {"max_memory": "450MB", "taste": False}, "9,000 actions.*162MB.* 570MB.*min_action"),
     ],
 )
 def test_a_limit_that_is_too_low_for_a_fit_raises_with_the_minimum(
@@ -182,8 +177,7 @@ def test_a_limit_that_is_too_low_for_a_fit_raises_with_the_minimum(
 
 
 def test_the_minimum_is_enough_for_a_fit() -> None:
-    fit = lpb.fit_states(log_of(50, 6, states=2), lpb.TwoStage(), states=2, max_memory="410MB")
-    assert fit.report.states == 2
+    assert lpb.fit_states(NARROW, lpb.TwoStage(), states=2, max_memory="410MB").report.states == 2
 
 
 def test_a_limit_that_is_too_low_for_reading_raises_with_the_minimum(monkeypatch: pytest.MonkeyPatch) -> None:

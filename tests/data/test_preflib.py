@@ -1,7 +1,7 @@
 """PrefLib files of rankings."""
 
-import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import lpbandits as lpb
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.errors import InvalidInput
-from tests.data.test_layouts import ratings_of
+from tests.data.test_layouts import ratings_of, write
 
 HEAD = """# FILE NAME: 00001-1.soc
 # TITLE: Breakfast: what first?
@@ -23,12 +23,6 @@ HEAD = """# FILE NAME: 00001-1.soc
 # ALTERNATIVE NAME 3: milk
 """
 SOC = HEAD + "2: 3,1,2\n1: 1,2,3\n"
-
-
-def write(folder: Path, content: str, name: str = "a.soc") -> Path:
-    path = folder / name
-    path.write_bytes(gzip.compress(content.encode()) if name.endswith(".gz") else content.encode())
-    return path
 
 
 @pytest.mark.parametrize("name", ["a.soc", "a.SOC", "a.soc.gz"])
@@ -53,7 +47,7 @@ def test_ties_share_a_place_and_unranked_alternatives_have_no_rating(tmp_path: P
 
 
 def test_a_file_of_orders_needs_no_header(tmp_path: Path) -> None:
-    log = lpb.read_ratings(write(tmp_path, "1: 2,1\n2: 1,2\n"))
+    log = lpb.read_ratings(write(tmp_path, "1: 2,1\n2: 1,2\n", "a.soc"))
     assert ratings_of(log) == {1: {2: 2.0, 1: 1.0}, 2: {1: 2.0, 2: 1.0}, 3: {1: 2.0, 2: 1.0}}
 
 
@@ -65,11 +59,7 @@ def test_a_file_of_orders_needs_no_header(tmp_path: Path) -> None:
         ("a.soc", SOC.replace("TIVES: 3", "TIVES: 4"), "says 'NUMBER ALTERNATIVES: 4', but has 3"),
         ("a.soc", SOC.replace("TIVES: 3", "TIVES: many"), "line 4: NUMBER ALTERNATIVES is 'many', not a whole number"),
         ("a.soc", HEAD, r"has no orders"),
-        (
-            "a.soc",
-            SOC.replace("3,1,2", "3,{1,2}"),
-            r"line 10: it has ties, but .*rename it to \.toc",
-        ),
+        ("a.soc", SOC.replace("3,1,2", "3,{1,2}"), r"line 10: it has ties, but .*rename it to \.toc"),
         ("a.soi", SOC.replace("3,1,2", "{1,2}"), r"but \.soi files have none; rename it to \.toi"),
         ("a.soc", SOC.replace("3,1,2", "3,1"), r"line 10: it ranks 2 of 3 alternatives, but .*rename it to \.soi"),
         ("a.toc", SOC.replace("3,1,2", "{3,1}"), r"line 10: it ranks 2 of 3 alternatives"),
@@ -97,15 +87,18 @@ def test_a_file_that_contradicts_itself_raises(tmp_path: Path, name: str, conten
         lpb.read_ratings(write(tmp_path, content, name))
 
 
-def test_other_errors(tmp_path: Path) -> None:
-    path = write(tmp_path, SOC)
-    with pytest.raises(InvalidInput, match=r"layout is 'wide'.*a.soc"):
-        lpb.read_ratings(path, layout="wide")
-    with pytest.raises(InvalidInput, match="person is 'x', but a PrefLib file has no columns to name"):
-        lpb.read_ratings(path, person="x")
-    path.write_bytes(SOC.encode() + b"1: \xff\n")
-    with pytest.raises(InvalidInput, match="line 12: it is not UTF-8 text"):
-        lpb.read_ratings(path)
+@pytest.mark.parametrize(
+    ("end", "options", "message"),
+    [
+        (b"", {"layout": "wide"}, r"layout is 'wide'.*a.soc"),
+        (b"", {"person": "x"}, "person is 'x', but a PrefLib file has no columns to name"),
+        (b"1: \xff\n", {}, "line 12: it is not UTF-8 text"),
+    ],
+)
+def test_other_errors(end: bytes, options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.soc").write_bytes(SOC.encode() + end)
+    with pytest.raises(InvalidInput, match=message):
+        lpb.read_ratings(tmp_path / "a.soc", **options)
 
 
 @given(

@@ -92,7 +92,6 @@ def test_a_failed_write_keeps_the_old_file(
         (lambda home: home / "no" / "model.json", "No such file or directory"),
         (lambda home: home / "file" / "model.json", "Not a directory"),
         (lambda home: home / ("x" * 300), "File name too long"),
-        (lambda home: f"{home}/a\0b", "null byte|null character"),
     ],
 )
 def test_an_unwritable_path_raises(tmp_path: Path, make: Callable[[Path], Any], message: str) -> None:
@@ -116,7 +115,7 @@ def test_a_failed_folder_is_unchanged(tmp_path: Path, monkeypatch: pytest.Monkey
 
     def write(path: Any, content: bytes) -> None:
         if Path(path).name == failing:
-            raise atomic.cannot_write(path, FULL)
+            raise InvalidInput(f"cannot write {path}: No space left on device")
         plain(path, content)
 
     monkeypatch.setattr(atomic, "write_bytes", write)
@@ -181,12 +180,12 @@ def test_invalid_json_raises(text: Any, message: str) -> None:
 
 
 def test_json_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for path in (tmp_path / "none.json", tmp_path, f"{tmp_path}/\0"):
+    for path in (tmp_path / "none.json", tmp_path):
         with pytest.raises(FileFormatError, match="cannot read"):
             json_io.read_json(path)
     monkeypatch.setattr(json_io, "MAX_BYTES", 100)
     (tmp_path / "a.json").write_text(json.dumps(list(range(100))))
-    for path in (tmp_path / "a.json", "/dev/zero"):
+    for path in (tmp_path / "a.json", Path("/dev/zero")):
         with pytest.raises(FileFormatError, match="limit of 100 bytes"):
             json_io.read_json(path)
 
@@ -238,8 +237,8 @@ ZIP = zipped(log())
         ("a.csv", ",".join(f"c{i}" for i in range(10_001)) + "\n1\n", "10,001 columns"),
         ("u.data", "\t".join("1" * 20_000) + "\n", "columns.*10,000"),
         ("ratings.dat", "::".join("1" * 20_000) + "\n", "columns.*10,000"),
-        ("a.csv", log() + "1,2," + "3" * 2**21, "line.*1,048,576"),
-        ("a.csv", "a," * 2**20, "line.*1,048,576"),
+        ("a.csv", log() + "1,2," + "3" * 2**21, r"line 102: rating is '333"),
+        ("a.csv", "a," * 2**17, "131,073 columns"),
         *(("a.csv", log() + f"99,1,{x}\n", r"a\.csv, line 102: rating.*1e\+100") for x in ("1e308", "-1e308", "1e101")),
     ],
     ids=range(16),
@@ -266,11 +265,6 @@ def test_corrupt_parquet_raises(tmp_path: Path, capfd: pytest.CaptureFixture[str
     assert "panicked" not in capfd.readouterr().err
 
 
-def test_ratings_above_the_limit_raise() -> None:
-    with pytest.raises(InvalidInput, match=r"rating\[1\].*1e\+100"):
-        lpb.Ratings.from_arrays([1, 1], [1, 2], [1.0, -1e101])
-
-
 def test_names_with_an_overlong_field_raise(tmp_path: Path) -> None:
     path = tmp_path / "names.csv"
     path.write_text('id,name\n1,"' + "x" * 200_000 + '"\n')
@@ -279,6 +273,12 @@ def test_names_with_an_overlong_field_raise(tmp_path: Path) -> None:
 
 
 # paths and errors of other libraries
+
+
+def test_a_path_with_a_null_byte_raises(tmp_path: Path) -> None:
+    for use in (json_io.read_json, MODEL.save, lpb.read_ratings, read_names, atomic.as_folder):
+        with pytest.raises(InvalidInput, match=r"path .*null byte"):
+            use(f"{tmp_path}/a\0b")
 
 
 def test_without_a_home_there_is_no_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits.data.memory import MemoryBudget
-from lpbandits.data.ratings import Ratings
+from lpbandits.data.ratings import Ratings, offsets_of
 from lpbandits.limits import memory_limit
 from lpbandits.parallel import Threads
 from lpbandits.typing import FloatArray, IntArray
@@ -62,9 +62,9 @@ class Blocks(abc.ABC):
         return block_edges(self.log.counts)
 
     @property
-    @abc.abstractmethod
     def local(self) -> "Blocks":
         """These blocks without workers; used when partial sums exceed the memory budget."""
+        return self
 
     @abc.abstractmethod
     def subset(self, people: IntArray) -> Ratings:
@@ -131,8 +131,7 @@ def block_edges(counts: IntArray, size: int | None = None) -> IntArray:
 
 def largest_block(counts: IntArray) -> int:
     """Return the number of ratings of the largest block."""
-    cumulative = np.concatenate([[0], np.cumsum(counts)])
-    return int(np.diff(cumulative[block_edges(counts)]).max(initial=0))
+    return int(np.diff(offsets_of(counts)[block_edges(counts)]).max(initial=0))
 
 
 def block_runs(n_blocks: int) -> list[tuple[int, int]]:
@@ -154,11 +153,6 @@ class MemoryBlocks(Blocks):
     """
 
     log: Ratings
-
-    @property
-    def local(self) -> "MemoryBlocks":
-        """These blocks, which have no workers."""
-        return self
 
     @cached_property
     def _blocks(self) -> list[Ratings]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,11 @@ from numpy.typing import NDArray
 from lpbandits import validate
 from lpbandits.data.blocks import Blocks, Call, Runs, block_edges
 from lpbandits.data.memory import AHEAD, BYTES_PER_SELECTED_RATING, MemoryBudget
-from lpbandits.data.ratings import Ratings, hash_of
+from lpbandits.data.ratings import Ratings, hash_of, offsets_of
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import peak_bytes
 from lpbandits.parallel import Executor, Threads
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
-
-T = TypeVar("T")
-Peak = tuple[str, int]
-"""A process (host and id) and its peak memory in bytes."""
 
 FOLDS_PER_WORKER = 4
 """Number of partial sums per worker: more of them send more data, but less work is lost if a worker dies."""
@@ -78,23 +74,18 @@ class ChunkedRatings:
 
     def block(self, number: int) -> Ratings:
         """Return one block; its people are labelled by numbers."""
-        last = len(self.edges) - 2
-        return read_block(self.folder, validate.as_count(number, "block", low=0, high=last), len(self.actions))
+        validate.as_count(number, "block", low=0, high=len(self.edges) - 2)
+        return read_block(self.folder, number, self.actions, self.layout)
 
     def blocks(self) -> Iterator[Ratings]:
-        """Yield the blocks in order, with the labels of the actions."""
-        for number in range(len(self.edges) - 1):
-            block = self.block(number)
-            yield Ratings.trusted(block.offsets, block.action, block.rating, block.people, self.actions, self.layout)
+        """Yield the blocks in order."""
+        return map(self.block, range(len(self.edges) - 1))
 
     @cached_property
     def sha256(self) -> str:
         """Hash of the content, equal to that of the same log in memory."""
-        offsets = np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
-        blocks = range(len(self.edges) - 1)
-        actions = (self.block(number).action for number in blocks)
-        ratings = (self.block(number).rating for number in blocks)
-        return hash_of(self.people, self.actions, itertools.chain([offsets], actions, ratings))
+        actions, ratings = (block.action for block in self.blocks()), (block.rating for block in self.blocks())
+        return hash_of(self.people, self.actions, itertools.chain([offsets_of(self.counts)], actions, ratings))
 
 
 def block_name(number: int) -> str:
@@ -102,23 +93,23 @@ def block_name(number: int) -> str:
     return f"block-{number:06}"
 
 
-def read_arrays(path: Path, count: int) -> list[NDArray[Any]]:
-    """Return the first arrays of a file."""
+def read_arrays(path: Path) -> list[NDArray[Any]]:
+    """Return the three arrays of a file."""
     with path.open("rb") as raw:
-        return [np.load(raw, allow_pickle=False) for _ in range(count)]
+        return [np.load(raw, allow_pickle=False) for _ in range(3)]
 
 
-def read_block(folder: Path, number: int, n_actions: int) -> Ratings:
+def read_block(folder: Path, number: int, actions: tuple[Label, ...], layout: str = "long") -> Ratings:
     """Return a block of a log on disk."""
     try:
-        offsets, action, rating = read_arrays(folder / block_name(number), 3)
+        offsets, action, rating = read_arrays(folder / block_name(number))
     except FileNotFoundError:
         raise _missing(folder, platform.node()) from None
     except (ValueError, EOFError):
         raise InvalidInput(
             f"block {number} of the log in {folder} is truncated or was changed; call spill_ratings again"
         ) from None
-    return Ratings.trusted(offsets, action, rating, range(len(offsets) - 1), tuple(range(n_actions)))
+    return Ratings.trusted(offsets, action, rating, range(len(offsets) - 1), actions, layout)
 
 
 class DiskBlocks(Blocks):
@@ -164,7 +155,7 @@ class DiskBlocks(Blocks):
     def subset(self, people: IntArray) -> Ratings:
         """Return the ratings of some people, in memory."""
         log = self.log
-        offsets = np.concatenate([[0], np.cumsum(log.counts[people])]).astype(np.int64)
+        offsets = offsets_of(log.counts[people])
         n_ratings = int(offsets[-1])
         remedy = "use --method two-stage, which processes one block at a time, or fewer people"
         self.budget.check(f"{n_ratings:,} ratings in memory at once", BYTES_PER_SELECTED_RATING * n_ratings, remedy)
@@ -186,7 +177,7 @@ class DiskBlocks(Blocks):
                 raise _missing(self.log.folder, host)
 
 
-def peak_of_process() -> Peak:
+def peak_of_process() -> tuple[str, int]:
     """Return the host and id of this process, and its peak memory in bytes."""
     return f"{platform.node()}:{os.getpid()}", peak_bytes() or 0
 
@@ -210,12 +201,12 @@ def _run(
     threads: int,
     common: Sequence[Any],
     fold: bool,
-) -> tuple[Any, Peak]:
-    """Run a stage on one block, or fold it over several."""
+) -> tuple[Any, tuple[str, int]]:
+    """Run a stage on one block, or fold it over several; also return the peak memory of the process."""
     totals = None
     with Threads(threads) as pool:
         for number, arrays in blocks:
-            block = read_block(folder, number, n_actions)
+            block = read_block(folder, number, tuple(range(n_actions)))
             totals = stage(block, pool, *((totals,) if fold else ()), *common, *arrays)
     return totals, peak_of_process()
 

@@ -3,7 +3,7 @@
 Each step processes one bucket at a time: all ratings of some of the people. A log in memory is one bucket.
 """
 
-from collections.abc import Sequence
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from scipy import sparse
 from lpbandits import validate
 from lpbandits.data.columns import ReadOptions, comma_hint, is_blank, is_text, number
 from lpbandits.data.layouts import LongTable, to_long
+from lpbandits.data.spill import Codes
 from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput
 from lpbandits.text import pluralize
@@ -122,16 +123,17 @@ class Cleaner:
     Call `sort` for each bucket, then `finish`, then `select` for each sorted bucket in order.
     """
 
-    def __init__(
-        self, table: Table, options: ReadOptions, clean: LongTable, people: Sequence[Label], actions: Sequence[Label]
-    ) -> None:
+    def __init__(self, table: Table, options: ReadOptions, clean: LongTable, people: Codes, actions: Codes) -> None:
+        if not len(people.series):
+            raise InvalidInput(f"{table.name} has no ratings; give at least one row")
         self._table, self._options, self._ranks = table, options, clean.ranks
         self._people, self._actions = people, actions
-        self._counts = np.zeros(len(actions), dtype=np.int64)
+        self._counts = np.zeros(len(actions.series), dtype=np.int64)
         self._repeats: list[NDArray[Any]] = []
         self._n_ratings = 0
-        self._kept_people = np.zeros(len(people), dtype=np.bool_)
-        self._kept_actions: BoolArray = np.zeros(len(actions), dtype=np.bool_)
+        self._kept_people = np.zeros(len(people.series), dtype=np.bool_)
+        self._kept_actions: BoolArray = np.zeros(len(actions.series), dtype=np.bool_)
+        self.layout = clean.layout
         self.dropped = dict(clean.dropped)
         if options.duplicates != "error":
             self.dropped["repeated_ratings"] = 0
@@ -140,23 +142,30 @@ class Cleaner:
     @property
     def people(self) -> tuple[Label, ...]:
         """Labels of the people that are kept, after `select`."""
-        return tuple(label for label, kept in zip(self._people, self._kept_people, strict=True) if kept)
+        return tuple(itertools.compress(self._people.labels, self._kept_people))
 
     @property
     def actions(self) -> tuple[Label, ...]:
         """Labels of the actions that are kept, after `finish`."""
-        return tuple(label for label, kept in zip(self._actions, self._kept_actions, strict=True) if kept)
+        return tuple(itertools.compress(self._actions.labels, self._kept_actions))
+
+    def encode(self, frame: pl.DataFrame) -> NDArray[Any]:
+        """Return clean rows as `ROW`."""
+        rows = np.empty(len(frame), dtype=ROW)
+        rows["row"], rows["rating"] = frame["row"], frame["rating"]
+        rows["person"], rows["action"] = self._people.of(frame["person"]), self._actions.of(frame["action"])
+        return rows
 
     def sort(self, rows: NDArray[Any]) -> Bucket:
         """Return a bucket of `ROW` sorted by person and action, one rating each, without people below `min_person`."""
         duplicates = self._options.duplicates
         person, action = (np.ascontiguousarray(rows[name]) for name in ("person", "action"))
-        first = int(person.min(initial=2**31 - 1))
-        if duplicates == "error":
-            order = stable_order(action, np.arange(len(rows)), len(self._actions))
-            order = stable_order(person - first, order, int(person.max(initial=0)) - first + 1)
-        else:  # sums of means do not depend on the order of the rows if ratings are sorted
-            order = np.lexsort((rows["row" if duplicates == "last" else "rating"], action, person))
+        first = int(person.min())
+        order = np.arange(len(rows))
+        if duplicates != "error":  # sums of means do not depend on the order of the rows if ratings are sorted
+            order = np.argsort(rows["row" if duplicates == "last" else "rating"], kind="stable")
+        order = stable_order(action, order, len(self._counts))
+        order = stable_order(person - first, order, int(person.max()) - first + 1)
         person, action, rating = person[order], action[order], rows["rating"][order]
         again = np.zeros(len(rows), dtype=np.bool_)
         again[1:] = (person[1:] == person[:-1]) & (action[1:] == action[:-1])
@@ -174,7 +183,7 @@ class Cleaner:
         if self._ranks:  # the best of k actions gets k; ties share the mean of their ranks
             ranks = pl.DataFrame({"person": person, "rank": rating})
             ranks = ranks.select(pl.col("rank").rank("average").over("person"))
-            rating = len(self._actions) + 1 - ranks.to_series().to_numpy()
+            rating = len(self._counts) + 1 - ranks.to_series().to_numpy()
         self._n_ratings += len(person)
         counts = np.bincount(person - first)
         few = (counts > 0) & (counts < self._options.min_person)
@@ -183,7 +192,7 @@ class Cleaner:
             self.dropped["ratings_of_people_below_min_person"] += int(counts[few].sum())
             enough = ~few[person - first]
             person, action, rating = person[enough], action[enough], rating[enough]
-        self._counts += np.bincount(action, minlength=len(self._actions))
+        self._counts += np.bincount(action, minlength=len(self._counts))
         return person, action, rating
 
     def finish(self) -> None:
@@ -195,18 +204,22 @@ class Cleaner:
         self.dropped["ratings_of_actions_below_min_action"] = int(self._counts[few].sum())
         self._kept_actions = (self._counts > 0) & ~few
         if not self._kept_actions.any():
-            raise empty_log(self._n_ratings, self._table, self._options)
+            raise InvalidInput(
+                f"none of the {self._n_ratings} ratings in {self._table.name} remain with min_person "
+                f"{self._options.min_person} and min_action {self._options.min_action}; lower these limits"
+            )
 
     def select(self, person: Any, action: Any, rating: Any) -> tuple[IntArray, Int32Array, FloatArray]:
         """Return the counts per person, actions and ratings of a sorted bucket, without the actions not kept."""
-        before = len(_starts(person))
+        starts = np.flatnonzero(np.diff(person, prepend=-1))
+        n_people = len(starts)
         if not self._kept_actions.all():
             kept = self._kept_actions[action]
             index = (np.cumsum(self._kept_actions) - 1).astype(np.int32)
             person, action, rating = person[kept], index[action[kept]], rating[kept]
-        starts = _starts(person)
+            starts = np.flatnonzero(np.diff(person, prepend=-1))
         self._kept_people[person[starts]] = True
-        self.dropped["people_left_without_ratings"] += before - len(starts)
+        self.dropped["people_left_without_ratings"] += n_people - len(starts)
         return np.diff(np.append(starts, len(person))), action, rating
 
     def _repeat_error(self) -> InvalidInput:
@@ -215,7 +228,7 @@ class Cleaner:
         pairs = rows[["person", "action"]]
         same = rows["row"][pairs == pairs[0]]
         n_repeats = len(rows) - len(np.unique(pairs))
-        person, action = self._people[int(rows["person"][0])], self._actions[int(rows["action"][0])]
+        person, action = self._people.labels[rows["person"][0]], self._actions.labels[rows["action"][0]]
         place = self._table.place
         return InvalidInput(
             f"{place(int(same[1]))}: person {person!r} rated action {action!r} again, first on {place(int(same[0]))} "
@@ -233,18 +246,3 @@ def stable_order(key: Int32Array, order: IntArray, n_keys: int) -> IntArray:
     rows = sparse.coo_array((order, (key[order], np.zeros(len(order), dtype=np.int32))), shape=(n_keys, 1))
     rows.has_canonical_format = True  # or equal keys would be added up
     return rows.tocsr().data
-
-
-def empty_log(n_ratings: int, table: Table, options: ReadOptions) -> InvalidInput:
-    """Return the error for a log without ratings, before or after the minimum counts."""
-    if not n_ratings:
-        return InvalidInput(f"{table.name} has no ratings; give at least one row")
-    return InvalidInput(
-        f"none of the {n_ratings} ratings in {table.name} remain with min_person {options.min_person} and min_action "
-        f"{options.min_action}; lower these limits"
-    )
-
-
-def _starts(person: Int32Array) -> IntArray:
-    """Return the first row of each person, of rows sorted by person."""
-    return np.flatnonzero(np.diff(person, prepend=-1))

@@ -1,29 +1,13 @@
-"""`ReadOptions`, the columns that hold the person, the action and the rating, and text that is read as numbers."""
+"""`ReadOptions`, names of columns, and text that is read as numbers."""
 
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.io.compressed import Limit
-
-if TYPE_CHECKING:
-    from lpbandits.data.tables import Table
-
-KNOWN_NAMES = {
-    "person": "person|user|reader|customer|patient|people|uid|member|viewer|voter|guest",
-    "action": "action|item|movie|book|isbn|product|film|song|artist|track|dish|arm",
-    "rating": "rating|score|stars|reward|grade|ratings|bookrating|value",
-}
-"""Recognised column names, compared without case, punctuation and a final 'id'."""
-
-RANKS = ("rank", "ranking", "place", "position")
-"""Names that suggest ranks. A rank column is never guessed: naming it (rank=…) confirms that 1 is best."""
 
 MAX_COLUMNS = 10_000
 
@@ -32,9 +16,6 @@ DUPLICATED = "_duplicated_"
 
 BLANKS = ("", "na", "n/a", "nan", "none", "null", "-")
 """Lowercase cells of a wide table that stand for no rating."""
-
-LAYOUTS = ("auto", "long", "wide", "rankings")
-DUPLICATES = ("error", "last", "mean")
 
 _DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]{3})*,[0-9]+")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")
@@ -62,13 +43,13 @@ class ReadOptions:
     unpack_limit: int | None = None
 
     def __post_init__(self) -> None:
-        validate.as_choice(self.layout, "layout", LAYOUTS)
+        validate.as_choice(self.layout, "layout", ("auto", "long", "wide", "rankings"))
         for role, name in self.columns.items():
             if name is not None:
                 validate.as_text(name, role)
         if self.rank is not None and self.rating is not None:
             raise InvalidInput(f"rating is {self.rating!r} and rank is {self.rank!r}; give one of them")
-        validate.as_choice(self.duplicates, "duplicates", DUPLICATES)
+        validate.as_choice(self.duplicates, "duplicates", ("error", "last", "mean"))
         validate.as_flag(self.decimal_comma, "decimal_comma")
         validate.as_count(self.min_person, "min_person", low=0)
         validate.as_count(self.min_action, "min_action", low=0)
@@ -80,84 +61,6 @@ class ReadOptions:
         """Names of the columns by role, None where they are guessed."""
         return {"person": self.person, "action": self.action, "rating": self.rating, "rank": self.rank}
 
-    def named(self, *roles: str) -> list[str]:
-        """Return those of the roles for which the user named a column."""
-        return [role for role in roles if self.columns[role] is not None]
-
-    @property
-    def limit(self) -> Limit:
-        """Limit of the decompressed size."""
-        return Limit() if self.unpack_limit is None else Limit(self.unpack_limit, math.inf)
-
-
-def guess_columns(
-    table: "Table", named: Mapping[str, str | None], roles: Sequence[str] = tuple(KNOWN_NAMES)
-) -> dict[str, int]:
-    """Return the number of the column of each role: person, action and rating (or rank, if that is named).
-
-    >>> from lpbandits.data.tables import Table
-    >>> guess_columns(Table("books", pl.LazyFrame({"User-ID": [1], "ISBN": [7], "Book-Rating": [5]})), {})
-    {'person': 0, 'action': 1, 'rating': 2}
-    """
-    last = "rating" if named.get("rank") is None else "rank"
-    renamed = [last if role == "rating" else role for role in roles]
-    chosen = {role: find_column(table, role, named.get(role)) for role in renamed}
-    if len(set(chosen.values())) < len(chosen):
-        names = _join(table.names[index] for index in chosen.values())
-        raise InvalidInput(f"person, action and {last} must be three columns of {table.name}, got {names}; name others")
-    return chosen
-
-
-def find_column(table: "Table", role: str, wanted: str | None) -> int:
-    """Return the number of the column with the wanted name, by default of the only one whose name suggests the role."""
-    names, lacking = table.names, table.lacking
-    candidates = like(names, role) if wanted is None else [name for name in names if name == wanted]
-    if len(candidates) == 1:
-        return check_once(table, names.index(candidates[0]))
-    elsewhere = like(lacking, role) if wanted is None else [name for name in lacking if name == wanted]
-    if elsewhere and not candidates:
-        raise lacks(lacking[elsewhere[0]], elsewhere[0], f"for the {role}")
-    if wanted is not None:
-        raise InvalidInput(
-            f"{table.name} has no column {wanted!r} for the {role}; its columns are {_join(names)}"
-            + validate.did_you_mean(wanted, names)
-        )
-    why = "no column" if not candidates else f"{len(candidates)} columns ({_join(candidates)})"
-    ranks = [name for name in names if normalized(name) in RANKS] if role == "rating" else []
-    hint = f"; if {ranks[0]!r} holds ranks (1 is best), set rank={ranks[0]!r} (--rank {ranks[0]})" if ranks else ""
-    numeric = [name.replace(".", "", 1).lstrip("-").isdigit() for name in names]
-    if numeric[:1] == [True] and 2 * sum(numeric) > len(names):
-        hint += "; the first line looks like data: add a header line"
-    elif not candidates:
-        hint += "; if it is not one rating per row, set layout=… (--layout wide, --layout rankings)"
-    raise InvalidInput(
-        f"{why} of {table.name} could be the {role}; its columns are {_join(names)}: name one with {role}=… (--{role})"
-        + hint
-    )
-
-
-def lacks(file: str, column: str, why: str) -> InvalidInput:
-    """Return the error for a file without a column that other files have."""
-    return InvalidInput(
-        f"{file} has no column {column!r} {why}, but other files have this column; add it, or leave the file out"
-    )
-
-
-def like(columns: Iterable[str], role: str) -> list[str]:
-    """Return the columns whose name suggests a role."""
-    return [column for column in columns if re.fullmatch(KNOWN_NAMES[role], normalized(column))]
-
-
-def check_once(table: "Table", index: int) -> int:
-    """Return the number of a column if no other has the same name."""
-    name = table.names[index]
-    if f"{name}{DUPLICATED}0" in table.names:
-        second = table.names.index(f"{name}{DUPLICATED}0") + 1
-        raise InvalidInput(
-            f"{table.name} has two columns {name!r}, number {index + 1} and {second}; rename or remove one"
-        )
-    return index
-
 
 def check_width(n_columns: int, name: str) -> None:
     """Raise if a table has more than `MAX_COLUMNS` columns."""
@@ -166,12 +69,6 @@ def check_width(n_columns: int, name: str) -> None:
             f"{name} has {n_columns:,} columns; the limit is {MAX_COLUMNS:,}: give one rating per row, with a person, "
             "an action and a rating"
         )
-
-
-def normalized(column: str) -> str:
-    """Return a column name without case, punctuation and a final 'id'."""
-    word = "".join(letter for letter in column.lower() if letter.isalnum())
-    return word.removesuffix("id") if len(word) > 3 else word
 
 
 def unique_names(columns: Iterable[str]) -> list[str]:
@@ -186,10 +83,6 @@ def unique_names(columns: Iterable[str]) -> list[str]:
         out.append(column if column not in times else f"{column}{DUPLICATED}{times[column] - 1}")
         times[column] = times.get(column, 0) + 1
     return out
-
-
-def _join(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in names)
 
 
 def is_text(dtype: pl.DataType) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.ratings import Ratings, as_labels, positions, set_columns
+from lpbandits.data.ratings import Ratings, as_labels, offsets_of, positions, set_columns
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.model import PreferenceModel
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
@@ -75,8 +75,7 @@ class Histories:
         owner = positions(occurring, all_people, np.bincount(n), "person")[n]
         codes = positions(labels, names, np.bincount(a), "action")[a]
         order = np.argsort(owner, kind="stable")
-        offsets = np.zeros(len(all_people) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(owner, minlength=len(all_people)), out=offsets[1:])
+        offsets = offsets_of(np.bincount(owner, minlength=len(all_people)))
         return cls(offsets, codes[order].astype(np.int32), rewards[order], all_people, names)
 
     @classmethod
@@ -90,7 +89,7 @@ class Histories:
         names = labels_of(actions)
         counts = np.bincount(ratings.action, minlength=len(ratings.actions))
         rated = np.flatnonzero(counts)
-        place = np.full(len(counts), -1, dtype=np.int32)
+        place = np.zeros(len(counts), dtype=np.int32)
         place[rated] = positions([ratings.actions[a] for a in rated.tolist()], names, counts[rated], "action")
         return cls(ratings.offsets, place[ratings.action], ratings.rating, tuple(ratings.people), names)
 
@@ -108,9 +107,7 @@ class Histories:
 
 def labels_of(actions: Any) -> tuple[Label, ...]:
     """Return the labels of a model's actions, or the given labels."""
-    if isinstance(actions, PreferenceModel):
-        return actions.actions
-    return as_labels(actions, "actions")
+    return actions.actions if isinstance(actions, PreferenceModel) else as_labels(actions, "actions")
 
 
 def _distinct(labels: Any, name: str, rows: int) -> tuple[list[Label], IntArray]:

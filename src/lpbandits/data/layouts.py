@@ -1,29 +1,27 @@
-"""Layouts of a table of ratings (long, wide, rankings), each brought to one rating per row."""
+"""Layouts of a table of ratings (long, wide, rankings): which columns it has, brought to one rating per row."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.data.columns import (
-    DUPLICATED,
-    ReadOptions,
-    check_once,
-    find_column,
-    guess_columns,
-    is_blank,
-    is_text,
-    lacks,
-    like,
-    normalized,
-    number,
-)
+from lpbandits.data.columns import DUPLICATED, ReadOptions, is_blank, is_text, number
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_resources
+
+KNOWN_NAMES = {
+    "person": "person|user|reader|customer|patient|people|uid|member|viewer|voter|guest",
+    "action": "action|item|movie|book|isbn|product|film|song|artist|track|dish|arm",
+    "rating": "rating|score|stars|reward|grade|ratings|bookrating|value",
+}
+"""Recognised column names, compared without case, punctuation and a final 'id'."""
+
+RANKS = ("rank", "ranking", "place", "position")
+"""Names that suggest ranks. A rank column is never guessed: naming it (rank=…) confirms that 1 is best."""
 
 NOT_ACTIONS = "timestamp|time|date|datetime|year|age|weight|count|rank|place|position|index"
 """Names of numeric columns that are probably not actions: a table with one of them is not recognised as wide."""
@@ -55,7 +53,7 @@ def to_long(table: Table, options: ReadOptions) -> LongTable:
                 f"layout is {layout!r}, but {table.name} is a PrefLib file of rankings; remove layout (--layout)"
             )
         return LongTable(table.read().lazy(), "rankings", ranks=True)
-    if table.headless and layout not in ("auto", "long"):
+    if table.known and layout not in ("auto", "long"):
         raise InvalidInput(f"layout is {layout!r}, but {table.name} has one rating per row; remove it (--layout)")
     if layout == "auto":
         layout, person = _recognise(table, options)
@@ -80,15 +78,16 @@ def to_long(table: Table, options: ReadOptions) -> LongTable:
 
 def _refuse(options: ReadOptions, roles: tuple[str, ...], why: str) -> None:
     """Raise if the user named a column that the layout does not use."""
-    for role in options.named(*roles):
-        raise InvalidInput(f"{role} is {options.columns[role]!r}, but {why}; leave it out (--{role})")
+    for role in roles:
+        if options.columns[role] is not None:
+            raise InvalidInput(f"{role} is {options.columns[role]!r}, but {why}; leave it out (--{role})")
 
 
 def _recognise(table: Table, options: ReadOptions) -> tuple[str, int | None]:
     """Return the layout and the person's column of a table that is unambiguously wide or rankings; otherwise long."""
     names = table.names
     known = [*names, *table.lacking]
-    named = table.headless or options.named("action", "rating", "rank")
+    named = table.known or any(name is not None for name in (options.action, options.rating, options.rank))
     people = [options.person] if options.person is not None else like(names, "person")
     if named or like(known, "action") or like(known, "rating") or len(people) != 1 or people[0] not in names:
         return "long", None
@@ -117,11 +116,9 @@ def _is_wide(table: Table, person: int, others: list[int]) -> bool:
     except InvalidInput:
         return False
     dtype = cells.collect_schema()["rating"]
-    values = {str(comma): number(pl.col("rating"), dtype, decimal_comma=comma) for comma in (False, True)}
-    valid = {
-        comma: (x.is_finite() & (x.abs() <= validate.MAX_ABS_VALUE)).fill_null(False) for comma, x in values.items()
-    }
-    count, *all_valid = cells.select(pl.len(), **{comma: x.all() for comma, x in valid.items()}).collect().row(0)
+    numbers = [number(pl.col("rating"), dtype, decimal_comma=comma) for comma in (False, True)]
+    valid = [(x.is_finite() & (x.abs() <= validate.MAX_ABS_VALUE)).fill_null(False).all() for x in numbers]
+    count, *all_valid = cells.select(pl.len(), point=valid[0], comma=valid[1]).collect().row(0)
     return count > 0 and any(all_valid)
 
 
@@ -200,3 +197,81 @@ def _label(name: str, dtype: pl.DataType) -> pl.Expr:
         integer = pl.when(cell == cell.round()).then(cell.cast(pl.Int64, strict=False).cast(pl.String))
         cell = integer.otherwise(cell.cast(pl.String))
     return pl.when(~is_blank(name, dtype, blanks=("",))).then(cell.cast(pl.String)).alias(name)
+
+
+def guess_columns(
+    table: Table, named: Mapping[str, str | None], roles: Sequence[str] = tuple(KNOWN_NAMES)
+) -> dict[str, int]:
+    """Return the number of the column of each role: person, action and rating (or rank, if that is named).
+
+    >>> guess_columns(Table("books", pl.LazyFrame({"User-ID": [1], "ISBN": [7], "Book-Rating": [5]})), {})
+    {'person': 0, 'action': 1, 'rating': 2}
+    """
+    last = "rating" if named.get("rank") is None else "rank"
+    renamed = [last if role == "rating" else role for role in roles]
+    chosen = {role: find_column(table, role, named.get(role)) for role in renamed}
+    if len(set(chosen.values())) < len(chosen):
+        names = _join(table.names[index] for index in chosen.values())
+        raise InvalidInput(f"person, action and {last} must be three columns of {table.name}, got {names}; name others")
+    return chosen
+
+
+def find_column(table: Table, role: str, wanted: str | None) -> int:
+    """Return the number of the column with the wanted name, by default of the only one whose name suggests the role."""
+    names, lacking = table.names, table.lacking
+    candidates = like(names, role) if wanted is None else [name for name in names if name == wanted]
+    if len(candidates) == 1:
+        return check_once(table, names.index(candidates[0]))
+    elsewhere = like(lacking, role) if wanted is None else [name for name in lacking if name == wanted]
+    if elsewhere and not candidates:
+        raise lacks(lacking[elsewhere[0]], elsewhere[0], f"for the {role}")
+    if wanted is not None:
+        raise InvalidInput(
+            f"{table.name} has no column {wanted!r} for the {role}; its columns are {_join(names)}"
+            + validate.did_you_mean(wanted, names)
+        )
+    why = "no column" if not candidates else f"{len(candidates)} columns ({_join(candidates)})"
+    ranks = [name for name in names if normalized(name) in RANKS] if role == "rating" else []
+    hint = f"; if {ranks[0]!r} holds ranks (1 is best), set rank={ranks[0]!r} (--rank {ranks[0]})" if ranks else ""
+    numeric = [name.replace(".", "", 1).lstrip("-").isdigit() for name in names]
+    if numeric[:1] == [True] and 2 * sum(numeric) > len(names):
+        hint += "; the first line looks like data: add a header line"
+    elif not candidates:
+        hint += "; if it is not one rating per row, set layout=… (--layout wide, --layout rankings)"
+    raise InvalidInput(
+        f"{why} of {table.name} could be the {role}; its columns are {_join(names)}: name one with {role}=… (--{role})"
+        + hint
+    )
+
+
+def lacks(file: str, column: str, why: str) -> InvalidInput:
+    """Return the error for a file without a column that other files have."""
+    return InvalidInput(
+        f"{file} has no column {column!r} {why}, but other files have this column; add it, or leave the file out"
+    )
+
+
+def like(columns: Iterable[str], role: str) -> list[str]:
+    """Return the columns whose name suggests a role."""
+    return [column for column in columns if re.fullmatch(KNOWN_NAMES[role], normalized(column))]
+
+
+def check_once(table: Table, index: int) -> int:
+    """Return the number of a column if no other has the same name."""
+    name = table.names[index]
+    if f"{name}{DUPLICATED}0" in table.names:
+        second = table.names.index(f"{name}{DUPLICATED}0") + 1
+        raise InvalidInput(
+            f"{table.name} has two columns {name!r}, number {index + 1} and {second}; rename or remove one"
+        )
+    return index
+
+
+def normalized(column: str) -> str:
+    """Return a column name without case, punctuation and a final 'id'."""
+    word = "".join(letter for letter in column.lower() if letter.isalnum())
+    return word.removesuffix("id") if len(word) > 3 else word
+
+
+def _join(names: Iterable[str]) -> str:
+    return ", ".join(repr(name) for name in names)

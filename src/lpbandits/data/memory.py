@@ -13,36 +13,22 @@ from lpbandits.limits import memory_limit
 from lpbandits.text import size_text
 from lpbandits.typing import Label
 
-BYTES_PER_PROCESS = 400 * 10**6
-"""Bytes of this process, with its libraries and compiled kernels."""
-
+# Bytes of a process
+BYTES_PER_PROCESS = 400 * 10**6  # this one, with its libraries and compiled kernels
 BYTES_PER_WORKER = 200 * 10**6
+BYTES_PER_READER = 570 * 10**6  # one that reads tables of any size in batches
 
-BYTES_PER_READER = 570 * 10**6
-"""Bytes of a process that reads tables of any size in batches."""
-
-BYTES_PER_PERSON = 150
-"""Bytes per person of all arrays indexed by person, without the label."""
-
-BYTES_PER_RATING = 30
-"""Bytes per rating of a log in memory during a fit."""
-
-BYTES_PER_BLOCK_RATING = 90
-"""Bytes per rating of a block that a stage processes."""
-
-BYTES_PER_SELECTED_RATING = 40
-"""Bytes per rating of people who are loaded together from a log on disk."""
-
-BYTES_PER_KMEANS_RATING = 13
-"""Bytes per rating of the people that KMeans clusters: once, and again for each concurrent run."""
-
+# Bytes per person or rating
+BYTES_PER_PERSON = 150  # all arrays indexed by person, without the label
+BYTES_PER_RATING = 30  # a log in memory during a fit
+BYTES_PER_BLOCK_RATING = 90  # a block that a stage processes
+BYTES_PER_SELECTED_RATING = 40  # people who are loaded together from a log on disk
+BYTES_PER_KMEANS_RATING = 13  # people that KMeans clusters: once, and again for each concurrent run
 BYTES_PER_KMEANS_PERSON = 100
 
-BYTES_PER_TASTE_PAIR = 12 * 8
-"""Bytes per pair of actions of the covariances of a taste model."""
-
-BYTES_PER_SENT_PAIR = 6
-"""Bytes per pair of actions of the partial sums that a worker sends, for each group of people."""
+# Bytes per pair of actions
+BYTES_PER_TASTE_PAIR = 12 * 8  # covariances of a taste model
+BYTES_PER_SENT_PAIR = 6  # partial sums that a worker sends, for each group of people
 
 AHEAD = 2
 """Maximum number of large results per worker that are held until earlier ones arrive."""

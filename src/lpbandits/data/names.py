@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lpbandits import validate
-from lpbandits.errors import FileFormatError, InvalidInput, reason, translate_errors
+from lpbandits.errors import FileFormatError, InvalidInput, translate_errors
 from lpbandits.io.json import read_bytes
 from lpbandits.io.paths import as_path
 from lpbandits.text import display
@@ -95,9 +95,7 @@ def _rows(path: str | Path) -> list[list[str]]:
     try:
         text = read_bytes(place, MAX_BYTES)
     except FileFormatError as error:
-        raise InvalidInput(f"{error}; give a table of labels and names only") from None
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"cannot read {place}: {reason(error, 'name a file')}") from None
+        raise InvalidInput(f"{error}; name a file of labels and names") from None
     if place.suffix == ".dat":
         lines = text.decode("latin-1").split("\n")
         return [line.rstrip("\r").split("::") for line in lines if line.strip()]

@@ -34,10 +34,7 @@ class _Order(NamedTuple):
 
 
 class PrefLibTable(Table):
-    """A PrefLib file.
-
-    A file that does not match its stated numbers of alternatives, voters and orders raises.
-    """
+    """A PrefLib file; one that does not match its stated numbers of alternatives, voters and orders raises."""
 
     row_word = "line"
     remedy = DAMAGED
@@ -61,22 +58,19 @@ class PrefLibTable(Table):
                     self._read_metadata(text[1:], self.place(row))
                 elif text:
                     self._read_order(row, text)
-        self._check()
-        rows = sum(order.voters * len(order.ranks) for order in self._orders)
+        labels = pl.Series(self._check(), dtype=pl.String)
         voters = sum(order.voters for order in self._orders)
-        check_resources(f"{self.name} with {voters:,} voters", "give fewer voters", size=100 * rows)
-        labels = pl.Series(self._labels(), dtype=pl.String)
-        lengths = np.repeat([len(order.ranks) for order in self._orders], [order.voters for order in self._orders])
-        entries = [np.array([order.alternatives, order.ranks]) for order in self._orders]
-        alternatives, ranks = np.hstack([np.tile(e, o.voters) for e, o in zip(entries, self._orders, strict=True)])
-        return pl.DataFrame(
-            {
-                "row": np.repeat([o.row for o in self._orders], [o.voters * len(o.ranks) for o in self._orders]),
-                "blank": np.zeros(rows, dtype=bool),
-                "person": np.repeat(np.arange(1, voters + 1), lengths),
-                "action": labels.gather(alternatives - 1),
-                "rating": ranks.astype(np.float64),
-            }
+        size = 100 * sum(order.voters * len(order.ranks) for order in self._orders)
+        check_resources(f"{self.name} with {voters:,} voters", "give fewer voters", size=size)
+        orders = pl.DataFrame(self._orders)
+        people = orders[np.repeat(np.arange(len(orders)), orders["voters"])].with_row_index("person", offset=1)
+        places = people.explode("alternatives", "ranks")
+        return places.select(
+            "row",
+            pl.lit(False).alias("blank"),
+            "person",
+            labels.gather(places["alternatives"] - 1).alias("action"),
+            pl.col("ranks").cast(pl.Float64).alias("rating"),
         )
 
     def _read_metadata(self, note: str, place: str) -> None:
@@ -116,8 +110,8 @@ class PrefLibTable(Table):
         ranks = [rank for rank, group in enumerate(groups, start=1) for _ in group]
         self._orders.append(_Order(row, voters, order, ranks))
 
-    def _check(self) -> None:
-        """Raise if the content does not match the stated numbers or the suffix of the file."""
+    def _check(self) -> list[str]:
+        """Return the label of each alternative; raise if the stated numbers or the suffix of the file do not match."""
         if not self._orders:
             raise InvalidInput(f"{self.name} has no orders; {DAMAGED}")
         seen = {alternative for order in self._orders for alternative in order.alternatives} | self._names.keys()
@@ -146,11 +140,7 @@ class PrefLibTable(Table):
                 )
             if form.startswith("s") and order.ranks[-1] < n_ranked:
                 raise InvalidInput(f"{place}: it has ties, but .{form} files have none; rename it to .t{form[1:]}")
-
-    def _labels(self) -> list[str]:
-        """Return the label of each alternative: its name, or else its number."""
-        highest = max(max(order.alternatives) for order in self._orders)
-        labels = [self._names.get(i) or str(i) for i in range(1, max(highest, *self._names, 0) + 1)]
+        labels = [self._names.get(i) or str(i) for i in range(1, max(seen) + 1)]
         label, count = Counter(labels).most_common(1)[0]
         if count > 1:
             raise InvalidInput(f"two alternatives of {self.name} are called {label!r}; rename one")

@@ -18,8 +18,6 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 MAX_RATINGS = 2**31 - 1
 """Positions in the log have 32 bits."""
 
-_PLURALS = {"person": "people", "action": "actions"}
-
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
@@ -174,7 +172,7 @@ class Ratings:
     def subset(self, people: IntArray) -> "Ratings":
         """Return the log of the people with these indices, with all actions."""
         lengths = self.counts[people]
-        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+        offsets = offsets_of(lengths)
         take = np.repeat(self.offsets[people] - offsets[:-1], lengths) + np.arange(offsets[-1])
         labels = tuple(self.people[n] for n in people.tolist())
         return Ratings.trusted(offsets, self.action[take], self.rating[take], labels, self.actions, self.layout)
@@ -212,6 +210,15 @@ class Ratings:
     def sha256(self) -> str:
         """Hash of the content, which does not depend on the order of the rows in the source."""
         return hash_of(self.people, self.actions, (self.offsets, self.action, self.rating))
+
+
+def offsets_of(counts: IntArray) -> IntArray:
+    """Return the first rating of each person, and the number of ratings.
+
+    >>> offsets_of(np.array([2, 0, 1])).tolist()
+    [0, 2, 2, 3]
+    """
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def hash_of(people: Sequence[Label], actions: Sequence[Label], arrays: Iterable[Any]) -> str:
@@ -261,9 +268,9 @@ def positions(labels: Sequence[Label], known: Sequence[Label], counts: IntArray,
     places = np.array([index.get(label, -1) for label in labels], dtype=np.int64)
     unknown = np.flatnonzero(places < 0)
     if len(unknown):
-        label = labels[int(unknown[0])]
+        label, plural = labels[int(unknown[0])], "people" if name == "person" else "actions"
         raise InvalidInput(
-            f"{name} {validate.short_repr(label)} is not among the {len(known):,} {_PLURALS[name]} "
+            f"{name} {validate.short_repr(label)} is not among the {len(known):,} {plural} "
             f"({pluralize(int(counts[unknown].sum()), 'such row')} in all); correct or remove such rows"
             + validate.did_you_mean(label, known)
         )

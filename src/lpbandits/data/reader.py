@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import polars as pl
-from numpy.typing import NDArray
 
 from lpbandits import validate
-from lpbandits.data.chunked import ChunkedRatings
-from lpbandits.data.cleaning import ROW, Cleaner, clean_rows, empty_log
+from lpbandits.data.chunked import ChunkedRatings, read_arrays
+from lpbandits.data.cleaning import ROW, Cleaner, clean_rows
 from lpbandits.data.columns import ReadOptions
 from lpbandits.data.memory import BYTES_PER_PROCESS, BYTES_PER_READER, people_size, round_up
-from lpbandits.data.ratings import Ratings, check_count
+from lpbandits.data.ratings import Ratings, check_count, offsets_of
 from lpbandits.data.sources import RatingsSource, open_table
 from lpbandits.data.spill import Codes, Scratch, count_labels, write_blocks
 from lpbandits.data.tables import Table
@@ -106,6 +104,7 @@ def read_ratings(
     >>> read_ratings(table, min_person=2).dropped["people_below_min_person"]
     1
     >>> folder.cleanup()
+    >>> import polars as pl
     >>> wide = read_ratings(pl.DataFrame({"person": ["ann", "bo"], "tea": [5, None], "jam": [3, 4]}))
     >>> wide.layout, wide.actions, wide.rating.tolist()
     ('wide', ('jam', 'tea'), [3.0, 5.0, 4.0])
@@ -138,11 +137,18 @@ def open_ratings(
 ) -> Iterator[Ratings | ChunkedRatings]:
     """Read a log into memory if it fits, otherwise (or with `files` or `scratch`) onto disk as `spill_ratings` does.
 
+    >>> import polars as pl
     >>> rows = pl.DataFrame({"person": [1, 1, 2], "action": [10, 20, 10], "rating": [5, 3, 4]})
     >>> with open_ratings(rows) as log: log
     <Ratings: 3 by 2 people of 2 actions>
     """
-    settings, limit, folder = ReadOptions(**options), _as_memory(max_memory), None
+    settings, folder = ReadOptions(**options), None
+    limit = None if max_memory is None else validate.as_bytes(max_memory, "max_memory")
+    if limit is not None and limit < BYTES_PER_READER:
+        raise InvalidInput(
+            f"max_memory must be at least {round_up(BYTES_PER_READER)} to read a log of any size, got "
+            f"{size_text(limit)}; raise it (--max-memory)"
+        )
     with contextlib.ExitStack() as stack:
         with translate_errors("reading ratings"), open_table(source, settings) as table:
             rows = table.estimated_rows
@@ -179,6 +185,7 @@ def spill_ratings(
 
     Examples
     --------
+    >>> import polars as pl
     >>> rows = pl.DataFrame({"person": [1, 1, 2], "action": [10, 20, 10], "rating": [5, 3, 4]})
     >>> with spill_ratings(rows) as log: log, log.block(0).rating.tolist()
     (<ChunkedRatings: 3 by 2 people of 2 actions>, [5.0, 3.0, 4.0])
@@ -197,18 +204,6 @@ def _fits_in(n_ratings: int, limit: int) -> bool:
     return BYTES_PER_READER + size <= limit or BYTES_PER_PROCESS + size <= BYTES_PER_READER
 
 
-def _as_memory(max_memory: int | str | None) -> int | None:
-    if max_memory is None:
-        return None
-    limit = validate.as_bytes(max_memory, "max_memory")
-    if limit < BYTES_PER_READER:
-        raise InvalidInput(
-            f"max_memory must be at least {round_up(BYTES_PER_READER)} to read a log of any size, got "
-            f"{size_text(limit)}; raise it (--max-memory)"
-        )
-    return limit
-
-
 def _read(
     table: Table,
     options: ReadOptions,
@@ -224,58 +219,39 @@ def _read(
     with table.readable():
         if folder is None:
             rows = rows.collect(engine="streaming").lazy()
-        counts, action_counts = count_labels(rows, ("person", "action"), BATCH)
-    people, actions = Codes(counts["person"]), Codes(action_counts["action"])
-    n_ratings = int(counts["len"].sum())
-    if not n_ratings:
-        raise empty_log(0, table, options)
-    cleaner = Cleaner(table, options, clean, people.labels, actions.labels)
-
-    def encode(frame: pl.DataFrame) -> NDArray[Any]:
-        encoded = np.empty(len(frame), dtype=ROW)
-        encoded["row"], encoded["rating"] = frame["row"], frame["rating"]
-        encoded["person"], encoded["action"] = people.of(frame["person"]), actions.of(frame["action"])
-        return encoded
-
+        people, actions = count_labels(rows, BATCH)
+    codes = Codes(people["person"]), Codes(actions["action"])
+    cleaner = Cleaner(table, options, clean, *codes)
+    n_ratings = int(people["len"].sum())
     if folder is None:
         check_count(n_ratings)
-        bucket = cleaner.sort(encode(rows.collect()))
+        sorted_rows = cleaner.sort(cleaner.encode(rows.collect()))
         report("read", 1, 1)
         cleaner.finish()
-        person_counts, action, rating = cleaner.select(*bucket)
-        offsets = np.concatenate([[0], np.cumsum(person_counts)]).astype(np.int64)
-        return Ratings.trusted(
-            offsets, action, rating, cleaner.people, cleaner.actions, clean.layout, dropped=cleaner.dropped
-        )
-    size = _bucket_size(n_ratings, people.labels, max_memory)
-    bucket_of = np.unique(np.cumsum(counts["len"].to_numpy()) // size, return_inverse=True)[1]  # people are not split
+        counts, action, rating = cleaner.select(*sorted_rows)
+        labels = cleaner.people, cleaner.actions
+        return Ratings.trusted(offsets_of(counts), action, rating, *labels, cleaner.layout, cleaner.dropped)
+    size = _bucket_size(n_ratings, codes[0].labels, max_memory)
+    bucket_of = np.unique(np.cumsum(people["len"].to_numpy()) // size, return_inverse=True)[1]  # people are not split
     n_buckets, done = int(bucket_of[-1]) + 1, 0
     scratch = Scratch(folder, needed=ROW.itemsize * n_ratings)
     with table.readable():
         for frame in rows.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
-            batch = encode(frame)
+            batch = cleaner.encode(frame)
             scratch.scatter(bucket_of[batch["person"]], batch)
             report("read", done := done + len(frame), n_ratings)
     for number in range(n_buckets):
-        scratch.write(f"sorted-{number}", *cleaner.sort(scratch.pop_bucket(number, ROW)))
+        bucket = scratch.pop(f"bucket-{number}", lambda path: np.fromfile(path, dtype=ROW))
+        scratch.write(f"sorted-{number}", *cleaner.sort(bucket))
         report("sort", number + 1, n_buckets)
     cleaner.finish()
 
     def selected() -> Iterator[tuple[IntArray, Int32Array, FloatArray]]:
         for number in range(n_buckets):
-            yield cleaner.select(*scratch.pop(f"sorted-{number}", 3))
+            yield cleaner.select(*scratch.pop(f"sorted-{number}", read_arrays))
             report("write", number + 1, n_buckets)
 
-    person_counts = write_blocks(scratch, selected())
-    return ChunkedRatings(
-        folder=folder,
-        counts=person_counts,
-        scratch=scratch.most,
-        people=cleaner.people,
-        actions=cleaner.actions,
-        dropped=cleaner.dropped,
-        layout=clean.layout,
-    )
+    return write_blocks(scratch, selected(), cleaner)
 
 
 def _bucket_size(rows: int, people: Sequence[Label], max_memory: int | None) -> int:

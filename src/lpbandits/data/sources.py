@@ -6,26 +6,16 @@ import importlib.util
 import os
 import zlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
 from lpbandits.data.columns import ReadOptions, unique_names
-from lpbandits.data.parquet import ParquetTable
 from lpbandits.data.preflib import PrefLibTable
-from lpbandits.data.tables import DAMAGED, EMPTY_LINE, PandasTable, Table, TextTable, is_pandas
+from lpbandits.data.tables import DAMAGED, EMPTY_LINE, PandasTable, ParquetTable, Table, TextTable
 from lpbandits.errors import InvalidInput, reason
-from lpbandits.io.compressed import (
-    MAX_LINE_BYTES,
-    Limit,
-    check_archive,
-    check_lines,
-    decompressed,
-    extract,
-    open_zip,
-    temporary_folder,
-)
+from lpbandits.io.compressed import check_archive, decompressed, extract, temporary_folder
 from lpbandits.io.paths import as_path
 
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
@@ -41,6 +31,7 @@ SUBFOLDERS = ("*/", "*/*/", "*/*/*/")
 """Subfolders (year=2024/month=5/day=1) that are searched to suggest a pattern in a message."""
 
 
+@runtime_checkable
 class PandasFrame(Protocol):
     """The attributes of a pandas frame that are used."""
 
@@ -62,7 +53,7 @@ def open_table(origin: Any, options: ReadOptions, *, narrow: bool = False) -> It
     if isinstance(origin, pl.DataFrame | pl.LazyFrame):
         yield Table("the frame", origin.lazy(), rows=0 if isinstance(origin, pl.DataFrame) else None)
         return
-    if is_pandas(origin):
+    if isinstance(origin, PandasFrame):
         yield PandasTable("the frame", origin, wide=options.layout == "wide")
         return
     name, paths = find_files(origin)
@@ -75,8 +66,8 @@ def open_table(origin: Any, options: ReadOptions, *, narrow: bool = False) -> It
     with contextlib.ExitStack() as stack:
         try:
             if path.suffix.lower() == ".zip":
-                path, name = _unpack(path, stack.enter_context(temporary_folder()), options.limit)
-            table = _open_file(path, name, options.limit, stack, narrow=narrow)
+                path, name = _unpack(path, stack.enter_context(temporary_folder()), options.unpack_limit)
+            table = _open_file(path, name, options.unpack_limit, stack, narrow=narrow)
         except (OSError, EOFError, zlib.error) as error:
             raise InvalidInput(f"cannot read {name}: {error}; {DAMAGED}") from None
         yield table
@@ -88,7 +79,7 @@ def find_files(origin: Any) -> tuple[str, list[Path]]:
     Subfolders and hidden files of a folder are ignored, and so are its other files.
     """
     if isinstance(origin, list | tuple) and origin and all(isinstance(path, str | os.PathLike) for path in origin):
-        return "the list of files", _check_files("the list of files", [as_path(path) for path in origin])
+        return _check_files("the list of files", [as_path(path) for path in origin])
     if not isinstance(origin, str | os.PathLike):
         raise InvalidInput(
             f"source must be a path, a list of Parquet files or a polars or pandas frame, got {type(origin).__name__}; "
@@ -108,15 +99,13 @@ def find_files(origin: Any) -> tuple[str, list[Path]]:
             )
         folder = glob.escape(str(place.parent)) if place.parent.is_dir() else str(place.parent)
         paths = sorted({Path(path) for path in glob.iglob(f"{folder}/{place.name}", recursive=True)})  # noqa: PTH207 - `Path.glob` includes hidden files
-    except (OSError, ValueError, RecursionError) as error:  # a name that is too long, or has a null byte
-        if isinstance(error, InvalidInput):
-            raise
+    except (OSError, RecursionError) as error:  # a name that is too long
         raise InvalidInput(f"cannot read {str(origin)[:80]!r}: {reason(error)}") from None
     if not paths:
         raise InvalidInput(
             f"no file matches {str(place)!r}; give a pattern of Parquet files, such as 'ratings/*.parquet'"
         )
-    return str(place), _check_files(str(place), paths)
+    return _check_files(str(place), paths)
 
 
 def _find_in_folder(folder: Path) -> tuple[str, list[Path]]:
@@ -134,69 +123,68 @@ def _find_in_folder(folder: Path) -> tuple[str, list[Path]]:
                 )
         return str(member), [member]
     if parquet:
-        return str(folder), _check_files(str(folder), parquet)
+        return _check_files(str(folder), parquet)
     here, remedy = glob.escape(str(folder)), "name the file itself"
     if any(next(glob.iglob(f"{here}/{below}*.parquet"), None) for below in SUBFOLDERS):  # noqa: PTH207 - see `find_files`
         remedy = f"for the files in its subfolders give '{here}/**/*.parquet'"
     raise InvalidInput(f"{folder} holds no ratings: none of {', '.join(MEMBERS)}, nor *.parquet; {remedy}")
 
 
-def _check_files(name: str, paths: list[Path]) -> list[Path]:
-    """Return the paths if all are different Parquet files."""
+def _check_files(name: str, paths: list[Path]) -> tuple[str, list[Path]]:
+    """Return the name and the paths if all are different Parquet files."""
     seen: dict[Path, Path] = {}
     for path in paths:
-        fault = ""
         try:
-            real = path.resolve()
-            if path.suffix.lower() != ".parquet":
-                fault = "is not a Parquet file; with several files, all must be Parquet"
-            elif not path.is_file():
-                fault = "does not exist, or is a folder, broken symlink or pipe; leave it out, or name the files in it"
-            elif real in seen:
-                fault = f"is the same file as {seen[real]}; leave one of them out"
+            is_file, real = path.is_file(), path.resolve()
         except OSError as error:  # a name that is too long, a folder without permission
-            fault = f"cannot be read: {reason(error, 'leave it out')}"
-        if fault:
-            raise InvalidInput(f"{name} includes {path}, which {fault}")
-        seen[real] = path
-    return paths
+            raise InvalidInput(
+                f"{name} includes {path}, which cannot be read: {reason(error, 'leave it out')}"
+            ) from None
+        if path.suffix.lower() != ".parquet":
+            fault = "is not a Parquet file; with several files, all must be Parquet"
+        elif not is_file:
+            fault = "does not exist, or is a folder, broken symlink or pipe; leave it out, or name the files in it"
+        elif real in seen:
+            fault = f"is the same file as {seen[real]}; leave one of them out"
+        else:
+            seen[real] = path
+            continue
+        raise InvalidInput(f"{name} includes {path}, which {fault}")
+    return name, paths
 
 
-def _unpack(archive: Path, folder: Path, limit: Limit) -> tuple[Path, str]:
+def _unpack(archive: Path, folder: Path, limit: int | None) -> tuple[Path, str]:
     """Extract the ratings of a zip file; return their path and their name in messages."""
-    with open_zip(archive) as bundle:
-        for name in MEMBERS:
-            for member in bundle.infolist():
-                if PurePosixPath(member.filename).name == name:
-                    extract(archive, member, bundle, folder / name, limit)
-                    return folder / name, f"{archive.name}:{member.filename}"
+    extracted = extract(archive, MEMBERS, folder, limit)
+    for member in MEMBERS:
+        if member in extracted:
+            return folder / member, extracted[member]
     raise InvalidInput(f"{archive} holds no ratings: none of {', '.join(MEMBERS)}; unpack it and name the file")
 
 
-def _open_file(path: Path, name: str, limit: Limit, stack: contextlib.ExitStack, *, narrow: bool) -> Table:
+def _open_file(path: Path, name: str, limit: int | None, stack: contextlib.ExitStack, *, narrow: bool) -> Table:
     """Open one file, whose format follows from its name and first line; a decompressed copy is put on the stack."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-2:] == [".parquet", ".gz"]:
+    file = path.name.lower()
+    if file.endswith(".parquet.gz"):
         raise InvalidInput(f"{name} is gzipped Parquet; Parquet is compressed already, so unpack it: gunzip {name}")
-    if suffixes[-1:] == [".parquet"]:
+    if file.endswith(".parquet"):
         return ParquetTable(name, [path], [name])
-    if suffixes[-1:] == [".xlsx"]:
+    if file.endswith(".xlsx"):
         return _open_workbook(path, name, limit)
     text = stack.enter_context(decompressed(path, name, limit))
     with text.open("rb") as raw:
-        start = raw.readline(MAX_LINE_BYTES)
+        start = raw.readline(2**20)
     if not start.strip():
         raise InvalidInput(f"{name} is empty or starts with a blank line; its first line must name the columns")
     try:
         line = start.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError:
         raise InvalidInput(f"{name} is not UTF-8 text; save it as UTF-8 CSV or as Parquet") from None
-    check_lines(text, name)
-    if [suffix for suffix in suffixes[-2:] if suffix != ".gz"][-1:] in [[suffix] for suffix in PREFLIB]:
+    if file.removesuffix(".gz").endswith(PREFLIB):
         return PrefLibTable(name, text)
     if path.name == "u.data":
         return TextTable(name, text, "\t", MOVIELENS)
-    if "::" in line and suffixes[-1:] == [".dat"]:
+    if "::" in line and file.endswith(".dat"):
         return TextTable(name, text, ":", MOVIELENS, step=2)
     separator = max(",\t;|", key=line.count)
     if not line.count(separator) and not narrow:
@@ -207,7 +195,7 @@ def _open_file(path: Path, name: str, limit: Limit, stack: contextlib.ExitStack,
     return TextTable(name, text, separator)
 
 
-def _open_workbook(path: Path, name: str, limit: Limit) -> Table:
+def _open_workbook(path: Path, name: str, limit: int | None) -> Table:
     """Return the first sheet as text, with the first row as header."""
     if importlib.util.find_spec("fastexcel") is None:
         raise InvalidInput(f"reading the workbook {name} needs fastexcel: pip install fastexcel, or save it as CSV")

@@ -3,35 +3,38 @@
 import contextlib
 import itertools
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from lpbandits.data.blocks import block_edges
-from lpbandits.data.chunked import ChunkedRatings, block_name, read_arrays
-from lpbandits.data.ratings import Ratings
+from lpbandits.data.chunked import ChunkedRatings, block_name
+from lpbandits.data.ratings import Ratings, offsets_of
 from lpbandits.errors import InvalidInput
 from lpbandits.io.atomic import space_for
 from lpbandits.text import size_text
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
+T = TypeVar("T")
+
 CELLS_PER_LABEL, MIN_CELLS = 16, 10**6
 """Integer labels are looked up in an array from the lowest to the highest, if it has at most `CELLS_PER_LABEL` cells
-per label plus `MIN_CELLS`; otherwise by bisection."""
+per label plus `MIN_CELLS`."""
 
 OTHER_DISK = "name a folder on another disk (scratch=…; --scratch)"
 
 
-def count_labels(rows: pl.LazyFrame, roles: Sequence[str], batch: int) -> list[pl.DataFrame]:
-    """Return the sorted labels of each role with their number (`len`), in one pass by batches.
+def count_labels(rows: pl.LazyFrame, batch: int) -> list[pl.DataFrame]:
+    """Return the sorted people, and the sorted actions, with their number of rows (`len`), in one pass by batches.
 
     The streaming group-by of polars would need a gigabyte for a hundred million rows.
     """
+    roles = ("person", "action")
     empty = rows.select(*roles, pl.lit(0, pl.Int64).alias("len")).head(0).collect()
     counts = {role: [empty.select(role, "len")] for role in roles}
     for frame in rows.select(*roles).collect_batches(chunk_size=batch, engine="streaming"):
@@ -68,19 +71,10 @@ class Codes:
         """Return the index of each label of a column."""
         if len(self._table):
             return np.concatenate([self._table[chunk.to_numpy() - self._low] for chunk in column.get_chunks()])
-        if column.dtype == pl.Int64:
-            values, index = column.to_numpy(), np.empty(len(column), dtype=np.int32)
-            order = np.argsort(values)  # a search in increasing order takes half the time
-            index[order] = np.searchsorted(self.series.to_numpy(), values[order], sorter=self._order)
-            return self._order[index]
         indexed = self.series.alias("label").to_frame().with_row_index("code")
         joined = column.alias("label").to_frame().join(indexed, on="label", how="left", maintain_order="left")
         codes: Int32Array = joined["code"].cast(pl.Int32).to_numpy()
         return codes
-
-    @cached_property
-    def _order(self) -> Int32Array:
-        return np.argsort(self.series.to_numpy()).astype(np.int32)
 
 
 class Scratch:
@@ -89,11 +83,12 @@ class Scratch:
     `needed` bytes must be free on the disk.
 
     >>> import tempfile
+    >>> from lpbandits.data.chunked import read_arrays
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     scratch = Scratch(Path(folder), needed=1000)
-    ...     scratch.write("a", np.arange(2), np.ones(1))
-    ...     [array.tolist() for array in scratch.pop("a", 2)], scratch.used, scratch.most
-    ([[0, 1], [1.0]], 0, 280)
+    ...     scratch.write("a", np.arange(2), np.arange(3), np.ones(1))
+    ...     [array.tolist() for array in scratch.pop("a", read_arrays)], scratch.used, scratch.most
+    ([[0, 1], [0, 1, 2], [1.0]], 0, 432)
     """
 
     def __init__(self, folder: Path, *, needed: int) -> None:
@@ -108,17 +103,19 @@ class Scratch:
             )
 
     def write(self, name: str, *arrays: NDArray[Any]) -> None:
-        """Write arrays to a file."""
+        """Write arrays to a file, for `read_arrays`."""
         with self._open(name) as out:
             for array in map(np.ascontiguousarray, arrays):
                 np.lib.format.write_array_header_1_0(out, np.lib.format.header_data_from_array_1_0(array))
                 out.write(array.data)  # `ndarray.tofile` does not report why a write failed
 
-    def pop(self, name: str, count: int) -> list[NDArray[Any]]:
-        """Return the arrays of a file, and delete it."""
-        arrays = read_arrays(self.folder / name, count)
-        self._remove(name)
-        return arrays
+    def pop(self, name: str, read: Callable[[Path], T]) -> T:
+        """Return what a file holds, and delete it."""
+        path = self.folder / name
+        content = read(path)
+        self.used -= path.stat().st_size
+        path.unlink()
+        return content
 
     def scatter(self, bucket: IntArray, rows: NDArray[Any]) -> None:
         """Append each row to the file of its bucket.
@@ -128,7 +125,7 @@ class Scratch:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     scratch = Scratch(Path(folder), needed=24)
         ...     scratch.scatter(np.array([1, 0, 1]), rows)
-        ...     scratch.pop_bucket(1, rows.dtype).tolist()
+        ...     scratch.pop("bucket-1", np.fromfile).view(rows.dtype).tolist()
         [5, 6]
         """
         order = np.argsort(bucket.astype(np.uint16), kind="stable")  # a radix sort
@@ -137,15 +134,6 @@ class Scratch:
         for number in np.flatnonzero(sizes).tolist():
             with self._open(f"bucket-{number}") as out:
                 out.write(rows[order[ends[number] - sizes[number] : ends[number]]].tobytes())
-
-    def pop_bucket(self, number: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return the rows of a bucket in the order in which they were added, and delete its file."""
-        name = f"bucket-{number}"
-        if not (self.folder / name).exists():
-            return np.empty(0, dtype=dtype)
-        rows = np.fromfile(self.folder / name, dtype=dtype)
-        self._remove(name)
-        return rows
 
     @contextlib.contextmanager
     def _open(self, name: str) -> Iterator[IO[bytes]]:
@@ -156,23 +144,21 @@ class Scratch:
             self.used += out.tell() - before
         self.most = max(self.most, self.used)
 
-    def _remove(self, name: str) -> None:
-        self.used -= (self.folder / name).stat().st_size
-        (self.folder / name).unlink()
 
+def write_blocks(
+    scratch: Scratch, pieces: Iterable[tuple[IntArray, Int32Array, FloatArray]], about: Any
+) -> ChunkedRatings:
+    """Write people to one file per block.
 
-def write_blocks(scratch: Scratch, pieces: Iterable[tuple[IntArray, Int32Array, FloatArray]]) -> IntArray:
-    """Write people to one file per block; return the number of ratings per person.
-
-    Each piece holds consecutive people: their numbers of ratings, and the actions and ratings of all of them.
+    Each piece holds consecutive people: their numbers of ratings, and the actions and ratings of all of them. `about`,
+    a `Ratings` or a `Cleaner`, has the labels once all pieces are written.
     """
     all_counts: list[IntArray] = []
     pending: tuple[Any, ...] = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
     n_blocks = itertools.count()
 
     def write(counts: IntArray, action: Int32Array, rating: FloatArray) -> None:
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        scratch.write(block_name(next(n_blocks)), offsets, action.astype(np.int32), rating)
+        scratch.write(block_name(next(n_blocks)), offsets_of(counts), action.astype(np.int32), rating)
 
     for piece in pieces:
         all_counts.append(piece[0])
@@ -180,28 +166,21 @@ def write_blocks(scratch: Scratch, pieces: Iterable[tuple[IntArray, Int32Array, 
         counts, action, rating = (np.concatenate(pair) for pair in arrays)
         if not len(counts):
             continue
-        starts, edges = np.concatenate([[0], np.cumsum(counts)]), block_edges(counts)
+        starts, edges = offsets_of(counts), block_edges(counts)
         *complete, last = [(slice(*edge), slice(*starts[list(edge)])) for edge in itertools.pairwise(edges.tolist())]
         for people, rows in complete:
             write(counts[people], action[rows], rating[rows])
         pending = counts[last[0]], action[last[1]], rating[last[1]]  # the last block may continue
     if len(pending[0]):
         write(*pending)
-    return np.concatenate(all_counts)
+    labels = {"people": about.people, "actions": about.actions, "dropped": about.dropped, "layout": about.layout}
+    return ChunkedRatings(folder=scratch.folder, counts=np.concatenate(all_counts), scratch=scratch.most, **labels)
 
 
 def write_chunks(ratings: Ratings, folder: Path) -> ChunkedRatings:
     """Write a log in memory to files, for workers to read."""
     scratch = Scratch(folder, needed=12 * len(ratings) + 8 * len(ratings.people))
     blocks = (ratings.run(low, high) for low, high in itertools.pairwise(block_edges(ratings.counts).tolist()))
-    log = ChunkedRatings(
-        folder=folder,
-        counts=write_blocks(scratch, ((block.counts, block.action, block.rating) for block in blocks)),
-        scratch=scratch.most,
-        people=ratings.people,
-        actions=ratings.actions,
-        dropped=ratings.dropped,
-        layout=ratings.layout,
-    )
+    log = write_blocks(scratch, ((block.counts, block.action, block.rating) for block in blocks), ratings)
     log.__dict__["sha256"] = ratings.sha256
     return log

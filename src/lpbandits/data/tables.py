@@ -1,18 +1,18 @@
-"""`Table`: columns of a source in any format, selected by number as a lazy polars frame, and locations of rows."""
+"""`Table`, one class per format: columns selected by number as a lazy polars frame, and locations of rows."""
 
 import contextlib
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.data.columns import check_width, unique_names
+from lpbandits.data.columns import check_width, is_text, unique_names
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.typing import Label
 
@@ -25,6 +25,12 @@ NEVER_BLANK = pl.lit(False)
 EMPTY_LINE = pl.all_horizontal(pl.all().is_null())
 """Rows that count as blank: none in a frame; in text and workbooks, those with no value in any column."""
 
+MAX_EXACT = 2**53
+"""Smaller integers are exact as floats."""
+
+CASTS = pl.ScanCastOptions(integer_cast=["upcast", "allow-float"], float_cast="upcast", categorical_to_string="allow")
+"""The casts that `common_type` asks for."""
+
 
 class Table:
     """A polars frame, and the base of the other formats.
@@ -35,8 +41,8 @@ class Table:
 
     row_word = "row"
     remedy = "correct the frame"
-    headless = False
-    """Whether a file has no header line, but known columns."""
+    known: Sequence[str] = ()
+    """Columns of a file without a header line."""
     lacking: Mapping[str, str] = MappingProxyType({})
     """Columns that only some of several files have, with a file that lacks each."""
     reordered: str | None = None
@@ -57,10 +63,11 @@ class Table:
     @cached_property
     def names(self) -> list[str]:
         """Names of the columns."""
-        if not self._fields:
-            raise InvalidInput(f"{self.name} has no columns; give a person, an action and a rating")
+        if len(self._fields) < max(len(self.known), 1):
+            wanted = ", ".join(self.known or ("person", "action", "rating"))
+            raise InvalidInput(f"{self.name} has {len(self._fields) or 'no'} columns; it must have {wanted}")
         check_width(len(self._fields), self.name)
-        return self._fields
+        return list(self.known) or self._fields
 
     def columns(self, **chosen: int) -> pl.LazyFrame:
         """Return `row`, `blank` (whether the line is blank) and the chosen columns, unconverted."""
@@ -84,8 +91,6 @@ class Table:
         """Convert the errors of reading the table to `InvalidInput` with the location of the first unreadable part."""
         try:
             yield
-        except InvalidInput:
-            raise
         except FAULTS as error:
             raise self.fault(error) from None
 
@@ -100,23 +105,14 @@ class TextTable(Table):
     remedy = DAMAGED
 
     def __init__(self, name: str, path: Path, separator: str, known: Sequence[str] = (), step: int = 1) -> None:
-        self.headless = bool(known)
         frame = pl.scan_csv(path, separator=separator, has_header=not known, infer_schema=False, glob=False)
         rows, first_row = path.stat().st_size // 16, 1 if known else 2
         super().__init__(name, frame, rows=rows, first_row=first_row, blank=EMPTY_LINE)
-        self._path, self._separator, self._known, self._step = path, separator, list(known), step
+        self.known, self._path, self._separator, self._step = known, path, separator, step
 
     @cached_property
     def _fields(self) -> list[str]:
         return self._frame.collect_schema().names()[:: self._step]
-
-    @cached_property
-    def names(self) -> list[str]:
-        """Names of the columns."""
-        if len(self._fields) < len(self._known):
-            raise InvalidInput(f"{self.name} has {len(self._fields)} columns; it must have {', '.join(self._known)}")
-        check_width(len(self._fields), self.name)
-        return self._known or self._fields
 
     def fault(self, error: BaseException) -> InvalidInput:
         """Return the error of the first line that is not UTF-8 or has more fields than the first."""
@@ -153,16 +149,8 @@ class PandasTable(Table):
         index = [(level, frame.index.get_level_values(i)) for i, level in enumerate(index_names) if level is not None]
         columns = [*index, *((column, frame.iloc[:, i]) for i, column in enumerate(frame.columns))]
         self._columns = [column for _, column in columns]
-        self._names = [
-            str(int(label))
-            if isinstance(label, int | np.integer)
-            else validate.as_text(label, "a column name of the frame")
-            for label, _ in columns
-        ]
-
-    @cached_property
-    def _fields(self) -> list[str]:
-        return unique_names(self._names)
+        labels = [str(int(label)) if isinstance(label, int | np.integer) else label for label, _ in columns]
+        self._fields = unique_names(validate.as_text(label, "a column name of the frame") for label in labels)
 
     def columns(self, **chosen: int) -> pl.LazyFrame:
         """Return `row`, `blank` and the chosen columns."""
@@ -185,13 +173,121 @@ def _from_pandas(column: Any) -> pl.Series:
     return pl.Series([cell.item() if isinstance(cell, np.generic) else cell for cell in cells], strict=False)
 
 
-def is_pandas(value: object) -> bool:
-    """Return whether a value is a pandas frame, without importing pandas.
+class ParquetFile(NamedTuple):
+    """A Parquet file: its path, its name in messages, its columns and its number of rows."""
 
-    >>> is_pandas({"person": [1]})
-    False
+    path: Path
+    name: str
+    schema: pl.Schema
+    rows: int
+
+
+class ParquetTable(Table):
+    """The columns that Parquet files share, each cast to one type.
+
+    Files without rows are ignored: their column types are often wrong or missing.
     """
-    return any(base.__module__.startswith("pandas") and base.__name__ == "DataFrame" for base in type(value).__mro__)
+
+    remedy = DAMAGED
+
+    def __init__(self, name: str, paths: Sequence[Path], names: Sequence[str]) -> None:
+        self.files = list(map(_open, paths, names))
+        super().__init__(name, pl.LazyFrame(), rows=sum(file.rows for file in self.files))
+        filled = [file for file in self.files if file.rows] or self.files[:1]
+        self._paths = [file.path for file in filled]
+        self._types: dict[str, dict[pl.DataType, str]] = {}
+        """For each column its types, each with the first file that has it."""
+        for file in filled:
+            for column, dtype in file.schema.items():
+                self._types.setdefault(column, {}).setdefault(dtype, file.name)
+        without = {column: [file.name for file in filled if column not in file.schema] for column in self._types}
+        self.lacking = {column: files[0] for column, files in without.items() if files}
+        self.names = [column for column in self._types if column not in self.lacking]
+        check_width(len(self.names), name)
+        shared = {file.name: [column for column in file.schema if column not in self.lacking] for file in filled}
+        self.reordered = next((file for file, columns in shared.items() if columns != self.names), None)
+
+    def columns(self, **chosen: int) -> pl.LazyFrame:
+        """Return `row`, `blank` (always False) and the chosen columns."""
+        columns = {role: self.names[index] for role, index in chosen.items()}
+        types = {}
+        for column in columns.values():
+            common = common_type(self._types[column])
+            if common is None:
+                raise self._differ(column)
+            types[column] = common
+        table = _scan(self._paths, schema=types, extra_columns="ignore", cast_options=CASTS)
+        for role in ("person", "action"):
+            name = columns.get(role)
+            if name is None or not types[name].is_float() or len(self._types[name].keys() - {pl.Null()}) < 2:
+                continue
+            label = pl.col(name)
+            exact = label.is_nan() | ((label.abs() < MAX_EXACT) & (label == label.round()))
+            if not table.select(exact.all()).collect(engine="streaming").item():
+                raise self._differ(name)
+        selected = table.select(pl.lit(False).alias("blank"), **{role: pl.col(name) for role, name in columns.items()})
+        return selected.with_row_index("row")
+
+    def place(self, row: int) -> str:
+        """Return the file of a row, and its number in that file."""
+        for file in self.files:
+            if row < file.rows:
+                break
+            row -= file.rows
+        return f"{file.name}, row {row + 1}"
+
+    def fault(self, error: BaseException) -> InvalidInput:
+        """Return the error of the first file that cannot be read completely."""
+        for file in self.files if len(self.files) > 1 else ():
+            try:
+                for _ in _scan(file.path).collect_batches():
+                    pass
+            except FAULTS as fault:
+                return _unreadable(file.name, fault)
+        return super().fault(error)
+
+    def _differ(self, column: str) -> InvalidInput:
+        kinds = " and ".join(f"{dtype} in {file}" for dtype, file in self._types[column].items() if dtype != pl.Null())
+        return InvalidInput(
+            f"column {column!r} is {kinds:.300}, which cannot be combined without loss; write it with one type in all "
+            f"files of {self.name}"
+        )
+
+
+def _scan(source: Path | list[Path], **options: Any) -> pl.LazyFrame:
+    return pl.scan_parquet(source, glob=False, hive_partitioning=False, **options)
+
+
+def _open(path: Path, name: str) -> ParquetFile:
+    """Read the footer of a Parquet file."""
+    try:
+        table = _scan(path)
+        return ParquetFile(path, name, table.collect_schema(), int(table.select(pl.len()).collect().item()))
+    except FAULTS as error:
+        raise _unreadable(name, error) from None
+
+
+def _unreadable(name: str, error: BaseException) -> InvalidInput:
+    return InvalidInput(f"cannot read {name}: {reason(error, DAMAGED)}")
+
+
+def common_type(types: Collection[pl.DataType]) -> pl.DataType | None:
+    """Return the type to which values of all these types are cast, or None.
+
+    Integers and floats become floats; labels among them must be integers below 2^53, which are exact.
+
+    >>> pairs = [pl.Int32(), pl.Int64()], [pl.UInt64(), pl.Int8()], [pl.Int8(), pl.String()]
+    >>> [common_type(pair) for pair in pairs]
+    [Int64, Int128, None]
+    """
+    kinds = set(types) - {pl.Null()}  # a column of nulls goes with any type
+    if len(kinds) < 2:
+        return next(iter(kinds), pl.Null())
+    if all(is_text(kind) and not isinstance(kind, pl.Enum) for kind in kinds):
+        return pl.String()
+    if all(kind.is_integer() for kind in kinds):
+        return pl.Int128() if kinds & {pl.UInt64(), pl.Int128()} else pl.Int64()
+    return pl.Float64() if all(kind.is_integer() or kind.is_float() for kind in kinds) else None
 
 
 def labels_as_series(name: str, labels: Sequence[Label]) -> pl.Series:

@@ -54,16 +54,10 @@ def write_example(folder: str | Path) -> dict[str, int]:
 def _stars() -> FloatArray:
     """Return guests × dishes of whole stars: state preference, individual preference, scale and noise."""
     rng = np.random.default_rng([SEED, 1])
-    preference = np.zeros((STATES, len(KINDS), len(BASES)))
-    for i, kind in enumerate(KINDS):
-        for j, base in enumerate(BASES):
-            meat, sea, light = kind in MEAT, kind in SEA, base in LIGHT
-            preference[:, i, j] = (
-                1.0 * meat,
-                -1.2 * meat - 0.4 * sea,
-                1.0 * light - 0.3 * meat,
-                1.1 * sea - 0.2 * meat,
-            )
+    meat, sea, light = (np.isin(names, list(group)) for names, group in ((KINDS, MEAT), (KINDS, SEA), (BASES, LIGHT)))
+    meat, sea = meat[:, None], sea[:, None]
+    states = 1.0 * meat, -1.2 * meat - 0.4 * sea, 1.0 * light - 0.3 * meat, 1.1 * sea - 0.2 * meat
+    preference = np.stack([np.broadcast_to(state, (len(KINDS), len(BASES))) for state in states])
     preference = preference.reshape(STATES, -1) + 0.5 * rng.normal(size=len(KINDS) * len(BASES))
     people = GUESTS + NEWCOMERS
     state = rng.choice(STATES, people, p=[0.35, 0.3, 0.2, 0.15])

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import os
+import shutil
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from lpbandits import validate
 from lpbandits.data import read_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import MANIFEST, atomic_folder, sha256
-from lpbandits.io.compressed import Limit, copy, extract, open_zip, temporary_folder
+from lpbandits.io.compressed import extract, temporary_folder
 from lpbandits.io.json import digest, read_json
 from lpbandits.io.paths import as_path, cache_path
 from lpbandits.progress import Progress
@@ -66,6 +67,7 @@ DATASETS = {
 
 _RATINGS = ("ratings.csv", "ratings.csv.gz", "ratings.dat")
 _MOVIES = ("movies.csv", "movies.dat")
+_FILES = (*_RATINGS, *_MOVIES)
 
 
 def locate(name: str) -> Path | None:
@@ -102,7 +104,7 @@ def require(name: str) -> Path:
 def fingerprint_of(name: str) -> str:
     """Return a hash of a dataset's files."""
     place = require(name)
-    files = [place / file for file in (*_RATINGS, *_MOVIES) if (place / file).is_file()]
+    files = [place / file for file in _FILES if (place / file).is_file()]
     return digest({file.name: _sha256_of(file, file.stat().st_mtime_ns, file.stat().st_size) for file in files})
 
 
@@ -121,16 +123,13 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
         raise InvalidInput("there is no home folder for the cache; set LPB_DATA to a folder with the data, or set HOME")
     target = home / "movielens" / f"ml-{name}"
     about = {"format": FORMAT, "version": VERSION, "name": name, "archive": DATASETS[name].archive}
-    with atomic_folder(target, about) as staging:
-        if source is None:
-            with temporary_folder() as folder:
-                archive = folder / DATASETS[name].archive
-                _download(name, archive, progress)
-                _unpack(name, archive, staging)
-        elif as_path(source).is_dir():
-            _copy(as_path(source), staging)
+    with temporary_folder() as folder, atomic_folder(target, about) as staging:
+        archive = _download(name, folder, progress) if source is None else as_path(source)
+        if archive.is_dir():
+            for file in filter(Path.is_file, (archive / name for name in _FILES)):
+                shutil.copyfile(file, staging / file.name)
         else:
-            _unpack(name, as_path(source), staging)
+            _unpack(name, archive, staging)
         if not _is_complete(staging):
             raise InvalidInput(
                 f"{source or 'the download'} is not MovieLens: it needs one of {', '.join(_RATINGS)} and one of "
@@ -138,7 +137,7 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
             )
         about["checked"] = verify(name, staging)
         names = {file.name for file in staging.iterdir()}
-    for other in {*_RATINGS, *_MOVIES} - names:
+    for other in {*_FILES} - names:
         (target / other).unlink(missing_ok=True)  # from an earlier installation in another format
     return target
 
@@ -174,13 +173,6 @@ def _is_complete(folder: Path) -> bool:
     return all(any((folder / name).is_file() for name in names) for names in (_RATINGS, _MOVIES))
 
 
-def _copy(source: Path, target: Path) -> None:
-    for name in (*_RATINGS, *_MOVIES):
-        if (source / name).is_file():
-            with (source / name).open("rb") as raw:
-                copy(raw, target / name, name, Limit().most)
-
-
 def _unpack(name: str, archive: Path, target: Path) -> None:
     if not archive.is_file():
         raise InvalidInput(f"{archive} does not exist; give the downloaded {DATASETS[name].archive} or its folder")
@@ -191,15 +183,12 @@ def _unpack(name: str, archive: Path, target: Path) -> None:
         raise InvalidInput(
             f"{archive} must have checksum {expected}, got {checksum}; download {DATASETS[name].archive} again"
         )
-    with open_zip(archive) as bundle:
-        for member in bundle.infolist():
-            plain = Path(member.filename).name
-            if plain in (*_RATINGS, *_MOVIES):
-                extract(archive, member, bundle, target / plain, Limit())
+    extract(archive, _FILES, target)
 
 
-def _download(name: str, target: Path, progress: Progress | None) -> None:
+def _download(name: str, folder: Path, progress: Progress | None) -> Path:
     dataset = DATASETS[name]
+    target = folder / dataset.archive
     try:
         with urllib.request.urlopen(dataset.address, timeout=30) as answer, target.open("wb") as out:  # noqa: S310
             total = int(answer.headers.get("Content-Length") or 0)
@@ -215,3 +204,4 @@ def _download(name: str, target: Path, progress: Progress | None) -> None:
             f"cannot download {dataset.address} ({reason}); download {dataset.archive} on another machine and run "
             f"`lpb data movielens {name} --from {dataset.archive}`"
         ) from None
+    return target

@@ -14,7 +14,8 @@ import polars as pl
 from lpbandits import validate
 from lpbandits.data.blocks import block_edges
 from lpbandits.data.cleaning import all_integers, clean_rows, label_expr
-from lpbandits.data.columns import ReadOptions, guess_columns, like
+from lpbandits.data.columns import ReadOptions
+from lpbandits.data.layouts import guess_columns, like
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.sources import open_table
 from lpbandits.data.spill import Codes

@@ -86,7 +86,7 @@ def write_bytes(path: str | Path, content: bytes) -> None:
 def atomic_file(path: str | Path) -> Iterator[Path]:
     """Yield a path to write to, flushed and moved to `path` on exit; a device or a pipe is written directly."""
     named = as_path(path)
-    try:
+    with _writing(named):
         mode = _mode(named)
         if mode is not None and not stat.S_ISREG(mode):
             yield named
@@ -102,23 +102,14 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
         finally:
             part.unlink(missing_ok=True)
         _flush(target.parent)
-    except InvalidInput:
-        raise
-    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
-        raise cannot_write(named, error) from None
 
 
 def check_writable(path: str | Path) -> None:
     """Raise if a file cannot be written, before the long work starts."""
     place = as_path(path)
-    try:
+    with _writing(place):
         if _mode(place) is None and not os.access(place.parent, os.W_OK):
-            fault = errno.EACCES if place.parent.is_dir() else errno.ENOENT
-            raise OSError(fault, os.strerror(fault))
-    except InvalidInput:
-        raise
-    except (OSError, ValueError) as error:  # a name that is too long, or has a null byte
-        raise cannot_write(place, error) from None
+            raise _os_error(errno.EACCES if place.parent.is_dir() else errno.ENOENT)
 
 
 def check_table_path(path: str | Path, name: str) -> Path:
@@ -136,9 +127,8 @@ def _mode(place: Path) -> int | None:
         mode = place.stat().st_mode
     except FileNotFoundError:
         return None
-    fault = errno.EISDIR if stat.S_ISDIR(mode) else 0 if os.access(place, os.W_OK) else errno.EACCES
-    if fault:
-        raise cannot_write(place, OSError(fault, os.strerror(fault)))
+    if stat.S_ISDIR(mode) or not os.access(place, os.W_OK):
+        raise _os_error(errno.EISDIR if stat.S_ISDIR(mode) else errno.EACCES)
     return mode
 
 
@@ -156,14 +146,13 @@ def _flush(path: Path) -> None:
 def as_folder(path: str | Path) -> Path:
     """Return a writable folder, created if it does not exist."""
     folder = as_path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise InvalidInput(f"cannot write to {folder}: it is a file, not a folder; choose another name") from None
-    except (OSError, ValueError) as error:
-        raise cannot_write(folder, error) from None
-    if not os.access(folder, os.W_OK):
-        raise InvalidInput(f"cannot write to {folder}: permission denied; choose another folder")
+    with _writing(folder):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise InvalidInput(f"cannot write to {folder}: it is a file, not a folder; choose another name") from None
+        if not os.access(folder, os.W_OK):
+            raise _os_error(errno.EACCES)
     return folder
 
 
@@ -178,19 +167,18 @@ def atomic_folder(path: str | Path, manifest: Mapping[str, Any]) -> Iterator[Pat
     out = as_folder(path)
     part = out / f"{UNFINISHED}{secrets.token_hex(8)}"
     try:
-        part.mkdir()
-        yield part
-        names = sorted(file.name for file in part.iterdir())
-        write_json(part / MANIFEST, {**manifest, "files": {name: sha256(part / name) for name in names}})
-        for name in names:
-            _flush(part / name)  # the caller may have written it without flushing
-            _mode(out / name)
-        (out / MANIFEST).unlink(missing_ok=True)
-        for name in (*names, MANIFEST):
-            (part / name).replace(out / name)
-        _flush(out)
-    except OSError as error:
-        raise cannot_write(out, error) from None
+        with _writing(out):
+            part.mkdir()
+            yield part
+            names = sorted(file.name for file in part.iterdir())
+            write_json(part / MANIFEST, {**manifest, "files": {name: sha256(part / name) for name in names}})
+            for name in names:
+                _flush(part / name)  # the caller may have written it without flushing
+                check_writable(out / name)
+            (out / MANIFEST).unlink(missing_ok=True)
+            for name in (*names, MANIFEST):
+                (part / name).replace(out / name)
+            _flush(out)
     except InvalidInput as error:
         raise InvalidInput(str(error).replace(str(part), str(out))) from None
     finally:
@@ -203,10 +191,18 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(raw, "sha256").hexdigest()
 
 
-def cannot_write(path: str | Path, error: Exception) -> InvalidInput:
-    """Return the error for a path that cannot be written, with the remedy."""
-    remedy = _REMEDIES.get(getattr(error, "errno", None) or 0, "choose another folder")
-    return InvalidInput(f"cannot write {path}: {reason(error, remedy)}")
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Convert errors of writing to a path to `InvalidInput` with the remedy."""
+    try:
+        yield
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0, "choose another folder")
+        raise InvalidInput(f"cannot write {path}: {reason(error, remedy)}") from None
+
+
+def _os_error(code: int) -> OSError:
+    return OSError(code, os.strerror(code))
 
 
 @contextlib.contextmanager

@@ -2,19 +2,15 @@
 
 import contextlib
 import gzip
-import mmap
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import IO, NamedTuple
+from collections.abc import Collection, Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO
 
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.io.atomic import space_for
-
-MAX_LINE_BYTES = 2**20
-"""Length of the longest line of a table."""
 
 _CHUNK = 1 << 20
 _FORMATS = {
@@ -28,31 +24,20 @@ _FORMATS = {
 _RAISE = "if the file is really that large, raise the limit: unpack_limit=… (--unpack-limit 50GB)"
 
 
-class Limit(NamedTuple):
-    """Maximum decompressed size in bytes: min(most, max(least, times × compressed size))."""
-
-    most: int = 20 * 10**9
-    times: float = 200.0
-    least: int = 2**26
-
-    def of(self, packed: int) -> int:
-        """Return the maximum decompressed size of a file of `packed` bytes.
-
-        >>> Limit().of(10**6), Limit().of(10**9)
-        (200000000, 20000000000)
-        """
-        return int(min(self.most, max(self.times * packed, self.least)))
+def max_unpacked(path: Path, limit: int | None = None) -> int:
+    """Return the maximum decompressed size in bytes: `limit`, by default 200 times the size within bounds."""
+    return min(20 * 10**9, max(200 * path.stat().st_size, 2**26)) if limit is None else limit
 
 
 @contextlib.contextmanager
-def decompressed(path: Path, name: str, limit: Limit) -> Iterator[Path]:
+def decompressed(path: Path, name: str, limit: int | None) -> Iterator[Path]:
     """Yield a path to the decompressed file, deleted on exit; the path itself if it is not gzipped."""
     with path.open("rb") as raw:
         start = raw.read(8)
         raw.seek(0)
         if start.startswith(b"\x1f\x8b"):
             with temporary_folder() as folder, gzip.GzipFile(fileobj=raw) as inside:
-                copy(inside, folder / "table", name, limit.of(path.stat().st_size))
+                copy(inside, folder / "table", name, max_unpacked(path, limit))
                 yield folder / "table"
             return
     for mark, kind in _FORMATS.items():
@@ -61,18 +46,26 @@ def decompressed(path: Path, name: str, limit: Limit) -> Iterator[Path]:
     yield path
 
 
-def extract(archive: Path, member: zipfile.ZipInfo, bundle: zipfile.ZipFile, target: Path, limit: Limit) -> None:
-    """Extract one member of a zip file."""
-    name = f"{archive.name}:{member.filename}"
-    if member.flag_bits & 1:
-        raise InvalidInput(f"{name} is encrypted; unpack it with its password, and name the file")
-    with bundle.open(member) as inside:
-        copy(inside, target, name, limit.of(archive.stat().st_size))
+def extract(archive: Path, names: Collection[str], folder: Path, limit: int | None = None) -> dict[str, str]:
+    """Extract the first member of a zip file with each of these file names; return their names in messages."""
+    extracted: dict[str, str] = {}
+    with open_zip(archive) as bundle:
+        for member in bundle.infolist():
+            name = PurePosixPath(member.filename).name
+            if name in names and name not in extracted:
+                extracted[name] = f"{archive.name}:{member.filename}"
+                if member.flag_bits & 1:
+                    raise InvalidInput(
+                        f"{extracted[name]} is encrypted; unpack it with its password, and name the file"
+                    )
+                with bundle.open(member) as inside:
+                    copy(inside, folder / name, extracted[name], max_unpacked(archive, limit))
+    return extracted
 
 
-def check_archive(path: Path, name: str, limit: Limit) -> None:
+def check_archive(path: Path, name: str, limit: int | None) -> None:
     """Raise if a zip-based file, such as a workbook, is invalid, encrypted or above the limit."""
-    max_size = limit.of(path.stat().st_size)
+    max_size = max_unpacked(path, limit)
     with open_zip(path) as bundle:
         if any(member.flag_bits & 1 for member in bundle.infolist()):
             raise InvalidInput(f"{name} is encrypted; save it without a password")
@@ -115,17 +108,3 @@ def copy(source: IO[bytes] | gzip.GzipFile, target: Path, name: str, most: int) 
                 raise InvalidInput(f"{name} unpacks to more than the limit of {most:,} bytes; {_RAISE}")
             with space_for(name, target.parent, "set TMPDIR to another folder"):
                 out.write(chunk)
-
-
-def check_lines(path: Path, name: str) -> None:
-    """Raise if a text has a line longer than `MAX_LINE_BYTES`; looks at the end of each megabyte only."""
-    with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        start = 0
-        while len(text) - start > MAX_LINE_BYTES:
-            last = text.rfind(b"\n", start, start + MAX_LINE_BYTES)
-            if last < start:
-                raise InvalidInput(
-                    f"{name} has a line longer than {MAX_LINE_BYTES:,} bytes (at byte {start:,}); it is not a table or"
-                    " its lines do not end in a newline"
-                )
-            start = last + 1

@@ -33,19 +33,16 @@ def finite_or_none(value: float | None) -> float | None:
 def read_json(path: str | Path) -> Any:
     """Parse the JSON document in a file."""
     place = as_path(path)
-    try:
-        data = read_bytes(place, MAX_BYTES)
-    except FileFormatError:
-        raise
-    except (OSError, ValueError) as error:  # ValueError: a name with a null byte
-        raise FileFormatError(f"cannot read {place}: {reason(error)}") from None
-    return parse_json(data, str(place))
+    return parse_json(read_bytes(place, MAX_BYTES), str(place))
 
 
 def read_bytes(path: Path, most: int) -> bytes:
     """Return the content of a file of at most `most` bytes; a device such as /dev/zero may not end."""
-    with path.open("rb") as raw:
-        data = raw.read(most + 1)
+    try:
+        with path.open("rb") as raw:
+            data = raw.read(most + 1)
+    except OSError as error:
+        raise FileFormatError(f"cannot read {path}: {reason(error)}") from None
     if len(data) > most:
         raise FileFormatError(f"{path} is larger than the limit of {most:,} bytes")
     return data

@@ -12,7 +12,7 @@ PACKAGE = __name__.partition(".")[0]
 
 
 def as_path(value: object) -> Path:
-    """Return a path; other types raise `InvalidInput`.
+    """Return a path; other types, and names with a null byte, raise `InvalidInput`.
 
     >>> as_path(7)
     Traceback (most recent call last):
@@ -21,7 +21,10 @@ def as_path(value: object) -> Path:
     """
     if not isinstance(value, str | os.PathLike):
         raise InvalidInput(f"path must be a str or PathLike, got {type(value).__name__}")
-    return Path(value)
+    path = Path(value)
+    if "\0" in str(path):
+        raise InvalidInput(f"path must not have a null byte, got {str(path)!r:.80}")
+    return path
 
 
 def cache_path() -> Path | None:
@@ -35,10 +38,8 @@ def cache_path() -> Path | None:
 
 def writable(folder: Path | None) -> Path | None:
     """Return a folder if it is writable, else None; it is created if it does not exist."""
-    if folder is None:
-        return None
     with contextlib.suppress(OSError, ValueError):
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK | os.X_OK):
-            return folder
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            return folder if os.access(folder, os.W_OK | os.X_OK) else None
     return None
