@@ -1,7 +1,4 @@
-"""Limits of memory and time, checked against estimates before a long call starts.
-
-Estimates are rough lower bounds, used only to refuse work that could not finish.
-"""
+"""The memory limit of one call, checked against a rough estimate before the work starts."""
 
 import contextlib
 import os
@@ -13,12 +10,6 @@ from lpbandits.errors import InvalidInput
 
 MAX_BYTES = 64 * 2**30
 """Maximum memory of one call, even on a larger machine."""
-
-MAX_HOURS = 300
-"""Time limit of one call."""
-
-SPEED = 10**9
-"""Simple operations per second of a core."""
 
 _CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -47,27 +38,15 @@ def peak_bytes() -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def check_resources(
-    what: str, remedy: str, *, size: float = 0, operations: float = 0, max_hours: float = MAX_HOURS
-) -> None:
-    """Raise `InvalidInput` if `size` bytes or `operations` sequential operations exceed the limits of one call.
+def check_memory(what: str, remedy: str, size: float) -> None:
+    """Raise `InvalidInput` if an estimate of `size` bytes exceeds the limit of one call.
 
-    >>> check_resources("a run of 9 people", "take fewer people", operations=10**20)
+    >>> check_memory("a run of 9 people", "take fewer people", 10**18)
     Traceback (most recent call last):
     ...
-    lpbandits.errors.InvalidInput: a run of 9 people would take about 28,000,000 hours; the limit is 300: ...
+    lpbandits.errors.InvalidInput: a run of 9 people would take 9.3e+08 GiB of memory; the limit is ...
     """
-    size, operations = min(size, 1e300), min(operations, 1e300)  # products of sizes may overflow
-    if size > (most := memory_limit()):
-        raise InvalidInput(
-            f"{what} would take {_rounded(size / 2**30)} GiB of memory; the limit is {_rounded(most / 2**30)}: {remedy}"
-        )
-    hours = operations / SPEED / 3600
-    if hours > max_hours:
-        raise InvalidInput(f"{what} would take about {_rounded(hours)} hours; the limit is {max_hours:g}: {remedy}")
-
-
-def _rounded(number: float) -> str:
-    """Return an estimate with two significant digits."""
-    text = f"{number:.2g}"
-    return text if number < 100 or number > 1e15 else f"{float(text):,.0f}"
+    most = memory_limit()
+    if size > most:
+        needed, available = (f"{min(number, 1e300) / 2**30:.2g}" for number in (size, most))
+        raise InvalidInput(f"{what} would take {needed} GiB of memory; the limit is {available}: {remedy}")

@@ -45,7 +45,6 @@ def bound(
     from lpbandits.io.atomic import as_folder
     from lpbandits.model import PreferenceModel
     from lpbandits.simulation.bounds import AXES, bound_model, bound_world, world_at
-    from lpbandits.simulation.size import check_bounds
     from lpbandits.views.bound_report import bound_table, content_of, described, save_bounds
     from lpbandits.worlds import SyntheticWorld
 
@@ -62,11 +61,16 @@ def bound(
         if not names:
             options.reject(context, ("rounds", "repeats"), "needs --policies; add them, or remove it")
     sizes: dict[str, Any] = {"states": states, "actions": actions, "gap": gap, "noise": 1.0 if noise is None else noise}
-    measured: dict[str, Any] = {"policies": names, "rounds": rounds, "repeats": repeats}
-    run: dict[str, Any] = {"people": people, "seed": seed, **measured, "threads": threads}
+    run: dict[str, Any] = {
+        "people": people,
+        "seed": seed,
+        "policies": names,
+        "rounds": rounds,
+        "repeats": repeats,
+        "threads": threads,
+    }
     worlds = {(axis, value): world_at(axis, value, **sizes) for axis in axes for value in AXES[axis][1]}
     plain = [] if model is not None else [SyntheticWorld(**sizes)]
-    check_bounds([*worlds.values(), *plain], people=people, **measured, threads=threads)  # before the first of them
     if out is not None:
         as_folder(out)
     with progress_bar("computing") as report:

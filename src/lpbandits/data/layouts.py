@@ -11,7 +11,7 @@ from lpbandits.data.columns import DUPLICATED, ReadOptions, is_blank, is_text, n
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import check_resources
+from lpbandits.limits import check_memory
 
 KNOWN_NAMES = {
     "person": "person|user|reader|customer|patient|people|uid|member|viewer|voter|guest",
@@ -128,10 +128,10 @@ def _unpivot(table: Table, person: int, layout: str) -> LongTable:
     rows, blank = (
         table.columns(person=person).select(pl.len(), pl.col("blank").sum()).collect(engine="streaming").row(0)
     )
-    check_resources(
+    check_memory(
         f"a table of {rows:,} rows and {len(others):,} columns",
         "give one rating per row instead, in three columns",
-        size=40 * rows * len(others),
+        40 * rows * len(others),
     )
     long = _cells(table, person, others, layout).collect(engine="streaming")
     dropped = {"blank_lines": blank, "rows_without_ratings": rows - blank - long["row"].n_unique()}

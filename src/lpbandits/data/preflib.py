@@ -13,7 +13,7 @@ import polars as pl
 
 from lpbandits.data.tables import DAMAGED, Table
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import check_resources
+from lpbandits.limits import check_memory
 
 MAX_ALTERNATIVES = 1_000_000
 _NAME = re.compile(r"ALTERNATIVE NAME ([0-9]{1,9})")
@@ -61,7 +61,7 @@ class PrefLibTable(Table):
         labels = pl.Series(self._check(), dtype=pl.String)
         voters = sum(order.voters for order in self._orders)
         size = 100 * sum(order.voters * len(order.ranks) for order in self._orders)
-        check_resources(f"{self.name} with {voters:,} voters", "give fewer voters", size=size)
+        check_memory(f"{self.name} with {voters:,} voters", "give fewer voters", size)
         orders = pl.DataFrame(self._orders)
         people = orders[np.repeat(np.arange(len(orders)), orders["voters"])].with_row_index("person", offset=1)
         places = people.explode("alternatives", "ranks")

@@ -12,14 +12,14 @@ import polars as pl
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.json import finite_or_none
+from lpbandits.limits import check_memory
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.parallel import thread_map
-from lpbandits.policies import Setting, make_policy
+from lpbandits.policies import Setting, entry_of, make_policy
 from lpbandits.progress import Progress
-from lpbandits.simulation.size import check_bounds
 from lpbandits.simulation.trace import rollout
 from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound
-from lpbandits.theory.program import check_size, operations_of
+from lpbandits.theory.program import check_size
 from lpbandits.typing import FloatArray, Json, Label
 from lpbandits.worlds import Population, SyntheticWorld
 
@@ -32,6 +32,8 @@ AXES: dict[str, tuple[str, tuple[float, ...]]] = {
 
 BOUNDS = ("plain", "preference", "latent")
 """The three bounds, for policies that know nothing, the orderings, or the means."""
+
+MAX_PEOPLE = 100_000
 
 PRINTED = {"preference": "printed", "latent": "latent_printed"}
 """Names of the last two as Theorem 1 prints them.
@@ -170,9 +172,17 @@ def bound_world(
         if getattr(world, name) != default:
             raise validate.invalid(name, f"{default!r}: bounds assume a correct model", getattr(world, name))
     seed, policies = validate.as_seed(seed), validate.as_list(policies, "policies", "names")
-    people, rounds, repeats, threads = check_bounds(
-        [world], people=people, policies=policies, rounds=rounds, repeats=repeats, threads=threads
-    )
+    for i, name in enumerate(policies):
+        if entry_of(name).feedback != "rewards":
+            raise InvalidInput(f"policies must learn from rewards, got {name!r}, which learns from duels")
+        if name in policies[:i]:
+            raise InvalidInput(f"policies must differ, got {name!r} twice")
+    people, repeats = validate.as_count(people, "people", high=MAX_PEOPLE), validate.as_count(repeats, "repeats")
+    rounds = validate.as_count(rounds, "rounds", low=10)
+    check_size(world.states, world.actions)
+    if policies:
+        runs = f"{repeats:,} repeats × {rounds:,} rounds"
+        check_memory(runs, "take fewer repeats or rounds", repeats * (28 * rounds + 16 * world.actions))
     started = time.perf_counter()
     bounds, copies = [], []
     same = np.zeros(repeats, dtype=np.int64)
@@ -212,7 +222,7 @@ def bound_model(
         raise InvalidInput("state must be given with means; add the person's state (--state 0)")
     m, k = as_model(model).n_states, model.n_actions
     states = range(m) if state is None else [validate.as_count(state, "state", low=0, high=m - 1)]
-    check_size(m, k, f"bounds of {len(states):,} people", 2 * len(states) * operations_of(m, k))
+    check_size(m, k)
     known = model.means if means is None else {state: means}
     if known is None:
         raise InvalidInput("means must be given, because the model has none; add --state 0 --means 3.1,2.5,…")

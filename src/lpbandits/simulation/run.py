@@ -103,7 +103,7 @@ def simulate(
         "explore": validate.as_number(explore, "explore", low=0, high=1),
     }
     check = partial(
-        check_run, builders, rounds=rounds, draws=draws, traces=traces, workers=concurrency(jobs, threads=threads)
+        check_run, len(builders), rounds=rounds, draws=draws, traces=traces, workers=concurrency(jobs, threads=threads)
     )
     states, actions = settings.get("states"), settings.get("actions")
     if type(states) is int and type(actions) is int:  # known before the first draw

@@ -8,7 +8,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput, LockInWarning, translate_errors
 from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.kernels.outcomes import People, duelled, rewarded
-from lpbandits.limits import check_resources
+from lpbandits.limits import check_memory
 from lpbandits.policies import Policy
 from lpbandits.simulation.kernels import Offers, Trace, offer_once, offer_sets, rollout_of
 from lpbandits.worlds import COMPARISONS, Population
@@ -35,7 +35,7 @@ def rollout(policy: Policy, people: Population, *, rounds: int, seed: int, first
         )
     check_rounds(policy, people, rounds)
     what = f"a trace of {len(people):,} people × {rounds:,} rounds"
-    check_resources(what, "take fewer people or rounds", size=28 * len(people) * rounds)
+    check_memory(what, "take fewer people or rounds", 28 * len(people) * rounds)
     warn_of_lock_in(policy, people, rounds)
     return play(policy, people, rounds=rounds, seed=seed, first_person=first_person)
 

@@ -6,48 +6,22 @@ continues: every round adds a cut for each violated alternative, at the vertex a
 where cuts exclude more. Costs scaled to feasibility bound the value from above, multipliers from below.
 """
 
-import math
-
 import numpy as np
 from scipy.optimize import linprog
 
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import check_resources
+from lpbandits.limits import check_memory
 from lpbandits.theory.constraints import Constraints, scale_to_feasible
 from lpbandits.theory.interior import solve_interior
 from lpbandits.typing import FloatArray
 
 MAX_ROUNDS = 300
 
-MAX_HOURS = 10
-"""Maximum estimated time of bounds; less than usual, because they use one core and nothing is saved before the end."""
 
-
-def check_size(states: int, actions: int, what: str = "a bound", operations: int | None = None) -> None:
-    """Refuse a program that is too large; `operations` are those of all programs to be solved.
-
-    >>> check_size(10**6, 20)
-    Traceback (most recent call last):
-    ...
-    lpbandits.errors.InvalidInput: a bound with 1,000,000 states × 20 actions would take ... hours; the limit is 10: ...
-    """
-    check_resources(
-        f"{what} with {states:,} states × {actions:,} actions",
-        "take fewer people, states or actions",
-        size=300 * states * actions + 100 * actions * actions,  # cuts and fits per state, and a linear system
-        operations=operations_of(states, actions) if operations is None else operations,
-        max_hours=MAX_HOURS,
-    )
-
-
-def operations_of(states: int, actions: int) -> int:
-    """Return the estimated operations of a program: linear programs and Newton steps.
-
-    >>> operations_of(10_000, 20) // 10**9  # seconds; measured were 16 and 28
-    53
-    """
-    cells = states * actions
-    return 600 * cells * math.isqrt(cells) + 4 * actions**3 * (1 + states // 8)
+def check_size(states: int, actions: int) -> None:
+    """Raise `InvalidInput` if a program needs too much memory: cuts and fits per state, and a linear system."""
+    size = 300 * states * actions + 100 * actions * actions
+    check_memory(f"a bound with {states:,} states × {actions:,} actions", "take fewer states or actions", size)
 
 
 def solve(inner: Constraints, tolerance: float) -> tuple[float, float, FloatArray]:

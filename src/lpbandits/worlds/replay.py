@@ -7,7 +7,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import check_resources
+from lpbandits.limits import check_memory
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, Json
@@ -90,10 +90,10 @@ def recorded_rewards(log: Ratings) -> FloatArray:
     [[5.0, 3.0], [nan, 4.0]]
     """
     people, actions = len(log.people), len(log.actions)
-    check_resources(
+    check_memory(
         f"replaying {people:,} people with {actions:,} actions",
         "replay fewer people (--people), or leave out actions with few ratings (--min-action)",
-        size=40 * people * actions,
+        40 * people * actions,
     )
     recorded = np.full((people, actions), np.nan)
     recorded[log.owner, log.action] = log.rating

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.limits import check_resources
+from lpbandits.limits import check_memory
 from lpbandits.model import PreferenceModel
 from lpbandits.rewards import Rewards, as_noise
 from lpbandits.typing import FloatArray, IntArray, Json
@@ -117,10 +117,10 @@ class SyntheticWorld:
         people, seed = validate.as_count(people, "people"), validate.as_seed(seed)
         draw = validate.as_count(draw, "draw", low=0)
         m, k = self.states, self.actions
-        check_resources(
+        check_memory(
             f"{m:,} states × {k:,} actions with {people:,} people per state",
             "take fewer people, states or actions",
-            size=m * (300 + (100 if self.model_error else 60) * k) + m * people * (16 * k + 8),
+            m * (300 + (100 if self.model_error else 60) * k) + m * people * (16 * k + 8),
         )
         orderings = self._orderings(seed, draw)
         truth = np.repeat(np.arange(self.states), people)
