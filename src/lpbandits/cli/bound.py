@@ -9,7 +9,6 @@ from lpbandits.cli import options
 from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput
 
-NUMBERS = ("mean", "± se", "sd", "median", "as printed")
 NOT_OF_MODELS = ("states", "actions", "people", "gap", "seed", "policies", "rounds", "repeats", "against", "threads")
 """Options of random people."""
 
@@ -85,10 +84,10 @@ def bound(
     if as_json:
         print_json(content_of(bounds, studies))
         return
-    print_table(described(bounds), *bound_table(bounds), right=NUMBERS)
+    print_table(described(bounds), *bound_table(bounds))
     for axis, study in studies.items():
         for value, at in study:
-            print_table(f"\n{AXES[axis][0]}: {value:g}", *bound_table(at), right=NUMBERS)
+            print_table(f"\n{AXES[axis][0]}: {value:g}", *bound_table(at))
     error = bounds.summary()["largest_gap"]
     say(f"\nrelative error at most {error:.0e} (certified); {bounds.seconds:.1f} s", style="dim")
     print_report(out)

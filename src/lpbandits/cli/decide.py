@@ -12,8 +12,6 @@ from lpbandits.text import display
 if TYPE_CHECKING:
     from lpbandits.decisions.files import Summary
 
-NUMBERS = ("probability", "expected", "low", "high", "people", "share")
-
 
 def decide(
     history: Path = typer.Argument(
@@ -90,11 +88,11 @@ def _show(summary: "Summary") -> None:
     if summary.out is None and summary.first is not None:
         rows = [[_cell(value) for value in row] for row in summary.first.rows()]
         title = f"First {len(rows)} of {summary.people:,} decisions (--out writes all)"
-        print_table(title, summary.first.columns, rows, right=NUMBERS)
+        print_table(title, summary.first.columns, rows)
         say("")
     rows = [[display(one["name"]), f"{one['people']:,}", f"{one['share']:.1%}"] for one in summary.chosen]
     title = f"{summary.decided:,} of {summary.people:,} people, by {summary.policy}"
-    print_table(title, ["most chosen", "people", "share"], rows, right=NUMBERS)
+    print_table(title, ["most chosen", "people", "share"], rows)
     counts = {"without history": summary.without_history, "no action left": summary.nothing_left}
     counts |= {f"skipped {what}": count for what, count in summary.skipped.items()}
     parts = [f"{what}: {count:,}" for what, count in counts.items() if count]

@@ -111,12 +111,10 @@ def _show(evaluation: "Evaluation", out: Path | None, model: Path | None) -> Non
     from lpbandits.views.evaluation_report import describe, group_table, loss_summary, score_table
 
     rule = "Scores: 0 is a person's mean rating, 1 is one standard deviation above it."
-    columns, rows = score_table(evaluation)
-    print_table(describe(evaluation), columns, rows, right=columns[1:-1], note=rule)
+    print_table(describe(evaluation), *score_table(evaluation), note=rule)
     if evaluation.candidate is not None:
         title = f"\nGain of {titled(evaluation.candidate)} by group"
-        columns, rows = group_table(evaluation)
-        print_table(title, columns, rows, right=columns[1:], note=loss_summary(evaluation))
+        print_table(title, *group_table(evaluation), note=loss_summary(evaluation))
     for note in evaluation.warnings:
         say(f"note: {display(note, LINE)}", style="yellow")
     for name, why in evaluation.left_out.items():

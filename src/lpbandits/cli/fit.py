@@ -124,7 +124,7 @@ def fit(
 
 def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
     from lpbandits.inspection.facts import noise_line, taste_lines
-    from lpbandits.inspection.inspect import CURVE_RULE, PAIR_RULE, PAIRS, curve_table, inspect_model, state_table
+    from lpbandits.inspection.inspect import CURVE_RULE, PAIR_RULE, curve_table, inspect_model, state_table
 
     report = result.report
     say(
@@ -137,10 +137,9 @@ def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
             say(f"  dropped: {count:,} {reason.replace('_', ' ')}")
     inspection = inspect_model(result.model, top=4)
     if inspection.fit.curve:
-        columns, rows = curve_table(inspection.fit.curve)
-        print_table("\nHow many states?", columns, rows, right=columns[:-1], note=CURVE_RULE)
+        print_table("\nHow many states?", *curve_table(inspection.fit.curve), note=CURVE_RULE)
     title = f"\n{pluralize(report.states, 'state')}, by {report.method}"
-    print_table(title, *state_table(inspection), right=("share", "people", PAIRS), note=PAIR_RULE)
+    print_table(title, *state_table(inspection), note=PAIR_RULE)
     heldout = "not computed: too few people"
     if report.heldout_log_likelihood is not None:
         heldout = (

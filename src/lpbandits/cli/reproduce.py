@@ -96,4 +96,4 @@ def _show_list(figures: list[dict[str, Any]], *, as_json: bool) -> None:
                 data += "" if figure["data_here"] else " (not installed)"
                 sizes = [str(len(figure["settings"])), str(figure["draws"])]
                 rows.append([figure["name"], figure["shows"], *sizes, data])
-        print_table(title, columns, rows, right=("settings", "draws"))
+        print_table(title, columns, rows)

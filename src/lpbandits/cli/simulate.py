@@ -15,7 +15,6 @@ from lpbandits.text import display
 if TYPE_CHECKING:
     from lpbandits.worlds import World
 
-NUMBERS = ("regret", "± se", "sd", "median", "5-95 %", "best action", "true state", "weak regret", "both best")
 DEFAULT = {"rewards": "lpbts,mts,ts,ts-top", "duels": "lpb-duel,double-ts"}
 WORLD_OPTIONS = (
     *("states", "actions", "scale", "gap", "jitter", "noise", "base", "spread", "gaps", "swap"),
@@ -133,7 +132,7 @@ def simulate(
     from lpbandits.views.tables import comparison as table_of
     from lpbandits.views.tables import described
 
-    print_table(described(results), *table_of(results), right=NUMBERS)
+    print_table(described(results), *table_of(results))
     people = len(next(iter(results.policies.values())).people["regret"])
     decisions = people * results.settings["rounds"] * len(results.policies)
     say(f"\n{decisions:,} decisions in {results.seconds:.2f} s", style="dim")
@@ -161,7 +160,7 @@ def demo(
         print_json({scale: results.to_dict() for scale, results in by_scale.items()})
         return
     for results in by_scale.values():
-        print_table(described(results), *comparison(results), right=NUMBERS)
+        print_table(described(results), *comparison(results))
         say("")
     for sentence in findings(by_scale):
         say(f"• {sentence}")
