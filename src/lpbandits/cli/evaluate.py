@@ -25,7 +25,7 @@ def evaluate(
     scale: str | None = typer.Option(
         None,
         show_default="selected",
-        help="Scale of the ratings in clustering: **cosine**, **raw**, **centered** or **standardized**.",
+        help="Features for clustering, as for `lpb fit`: cosine, raw, centered or standardized.",
     ),
     rounds: int = typer.Option(20, help="Rounds per person, limited to half of the actions they rated."),
     policies: str | None = typer.Option(
@@ -50,9 +50,7 @@ def evaluate(
     backend: options.Backend = "processes",
     address: options.Address = None,
     threads: options.Threads = None,
-    out: Path | None = typer.Option(
-        None, help="Folder for tables, manifest, charts, an HTML report and, without --model, a model."
-    ),
+    out: Path | None = typer.Option(None, help="Folder for tables, charts, a report and, without --model, a model."),
     as_json: options.AsJson = False,
 ) -> None:
     """Compare policies with popularity by replaying held-out people of a log.

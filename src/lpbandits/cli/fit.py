@@ -33,9 +33,7 @@ def fit(
         "paper's), **centered** or **standardized**.",
     ),
     max_states: int | None = typer.Option(None, help="Maximum number of states that **auto** tries; 12 by default."),
-    names: Path | None = typer.Option(
-        None, help="Names of actions: a CSV of labels and names, a MovieLens folder, or its movies.dat."
-    ),
+    names: options.Names = None,
     assignments: Path | None = typer.Option(None, help="File for each person's likeliest state (.parquet or .csv)."),
     min_person: options.MinPerson = 0,
     min_action: options.MinAction = 0,
@@ -49,9 +47,7 @@ def fit(
     max_memory: str | None = typer.Option(
         None, help="Memory limit of all processes on this machine, such as **8GB**. Larger logs are processed on disk."
     ),
-    scratch: Path | None = typer.Option(
-        None, help="Folder for temporary files; workers on other machines must see it."
-    ),
+    scratch: Path | None = typer.Option(None, help="Folder for temporary files; workers elsewhere must see it."),
     threads: options.Threads = None,
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",

@@ -18,12 +18,8 @@ MAX_COLUMNS = 12
 
 def inspect(
     model: Path = typer.Argument(help="Model file of `lpb fit`."),
-    top: int = typer.Option(
-        5, help="Length of each list: first and last actions, informative pairs, and actions on which states disagree."
-    ),
-    names: Path | None = typer.Option(
-        None, help="CSV of labels and names, or a MovieLens folder; by default the names in the model."
-    ),
+    top: int = typer.Option(5, help="Length of lists: first and last actions, informative pairs, disagreements."),
+    names: options.Names = None,
     out: Path | None = typer.Option(None, help="Folder for charts and an HTML report."),
     as_json: options.AsJson = False,
 ) -> None:

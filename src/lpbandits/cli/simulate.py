@@ -30,9 +30,7 @@ def simulate(
     people: int = typer.Option(50, help="People per state; with --log, people in total."),
     rounds: int | None = typer.Option(None, show_default="200; --least with --log", help="Rounds per person (T)."),
     scale: str = typer.Option(
-        "same",
-        help="**same**: people of a state share mean rewards; **different**: each person has their own, in the state's "
-        "order.",
+        "same", help="**same**: people of a state share means; **different**: each has their own, in the state's order."
     ),
     gap: float = typer.Option(0.2, help="Minimum gap between consecutive means (Δ)."),
     noise: float | None = typer.Option(
@@ -49,12 +47,8 @@ def simulate(
     seed: options.Seed = 0,
     first: str = typer.Option("prior", help="First action of sampling policies: **prior** or **uniform**."),
     jitter: float = typer.Option(0.05, help="Random part of the gaps (ε)."),
-    base: float | None = typer.Option(
-        None, help="Level of the means (C); default 9 on the same scale, 6 on different scales."
-    ),
-    spread: float = typer.Option(
-        0.4, help="With --scale different: range of people's levels, divided by the number of actions (γ)."
-    ),
+    base: float | None = typer.Option(None, help="Level of the means (C); default 9, or 6 with --scale different."),
+    spread: float = typer.Option(0.4, help="With --scale different: range of people's levels per action (γ)."),
     gaps: str = typer.Option(
         "paper",
         help="Gaps between consecutive means: **paper** (--gap and --jitter); **exponential** (mean 0.225); **cliff** "
@@ -64,9 +58,7 @@ def simulate(
     swap: float = typer.Option(0.0, help="Probability that two neighbours in a person's ordering are swapped."),
     model_error: float = typer.Option(0.0, help="Error of the model's orderings: mean of 1 − Kendall's τ, below 1."),
     assumed_noise: float | None = typer.Option(None, help="Noise that policies assume; default the true noise."),
-    noise_family: str = typer.Option(
-        "normal", help="Distribution of the noise: **normal**, or **student** (heavy tails, the same --noise)."
-    ),
+    noise_family: str = typer.Option("normal", help="Distribution of noise: **normal** or **student** (heavy tails)."),
     explore: float = typer.Option(0.0, help="Minimum probability of every allowed action; at most 1 / actions."),
     world: str | None = typer.Option(
         None,
@@ -77,9 +69,7 @@ def simulate(
     log: Path | None = typer.Option(None, help="Log of ratings, for --world replay."),
     least: int = typer.Option(20, help="Minimum number of ratings of a replayed person; at least --rounds."),
     rewards: str = typer.Option("gaussian", help="Rewards of a --model: **gaussian**, **bernoulli** or **poisson**."),
-    settings: list[str] = typer.Option(
-        [], "--set", help="Further setting of the world as name=value; can be repeated."
-    ),
+    settings: list[str] = typer.Option([], "--set", help="Further setting of the world, name=value; can be repeated."),
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",
     address: options.Address = None,
