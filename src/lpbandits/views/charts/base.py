@@ -46,7 +46,7 @@ COLOURS = {
 }
 """Colours of the registered policies and of other series that several charts share."""
 
-Chart: TypeAlias = alt.LayerChart | alt.ConcatChart
+Chart: TypeAlias = alt.LayerChart | alt.FacetChart | alt.ConcatChart
 """Any chart that a report can hold."""
 
 _SPARE = ["#5b5ea6", "#9b2335", "#009b77", "#b565a7", "#955251", "#e15d44"]
@@ -69,13 +69,12 @@ def colours_of(policies: list[str]) -> list[str]:
 
 def grid(charts: Iterable[Chart], columns: int = 2) -> Chart:
     """Place charts in rows of `columns`, each with its own colours."""
-    out: Chart = alt.concat(*charts, columns=columns, spacing=28)
-    return out.resolve_scale(color="independent", strokeDash="independent")
+    combined = alt.concat(*charts, columns=columns, spacing=28)
+    out: Chart = combined.resolve_scale(color="independent", strokeDash="independent")
+    return out
 
 
-def panel(
-    *layers: alt.Chart, title: str, subtitle: str = "", width: int | alt.Step, height: int | alt.Step
-) -> alt.LayerChart:
+def panel(*layers: alt.Chart, title: str, subtitle: str = "", width: int | alt.Step, height: int | alt.Step) -> Chart:
     """Return one chart of several layers."""
     return alt.layer(*layers).properties(width=width, height=height, title=heading(title, subtitle))
 

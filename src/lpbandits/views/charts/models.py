@@ -90,9 +90,7 @@ def place_chart(seen: Inspection) -> Chart:
                 dots.encode(_ranks("place", "place", last)),
             )
             panels.append(panel(*layers, title=state_name(s.state), width=250, height=alt.Step(26)))
-    title = heading("How sure are the first places?", "bars: 90 % intervals of the place; 1 is best")
-    chart: Chart = alt.concat(*panels, columns=2, title=title).resolve_scale(y="independent")
-    return chart
+    return _side_by_side(panels, "How sure are the first places?", "bars: 90 % intervals of the place; 1 is best")
 
 
 def disagreement_chart(seen: Inspection) -> Chart:
@@ -243,14 +241,21 @@ def taste_chart(taste: TasteView) -> Chart:
         actions, loadings = zip(*direction.one_end, *reversed(direction.other_end), strict=True)
         ends = ["one"] * len(direction.one_end) + ["other"] * len(direction.other_end)
         frame = pl.DataFrame({"action": unique_labels(actions), "loading": loadings, "end": ends})
-        bars = alt.Chart(frame).mark_bar(height=14)
-        panel = bars.encode(
-            alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=240, ticks=False, domain=False)),
-            alt.X("loading:Q", title=None, scale=alt.Scale(domain=[-far, far]), axis=alt.Axis(tickCount=4)),
-            colour_scale("end", {"one": LEFT, "other": RIGHT}),
-            tooltip=["action:N", alt.Tooltip("loading:Q", format=".2f")],
+        bars = (
+            alt.Chart(frame)
+            .mark_bar(height=14)
+            .encode(
+                alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=240, ticks=False, domain=False)),
+                alt.X("loading:Q", title=None, scale=alt.Scale(domain=[-far, far]), axis=alt.Axis(tickCount=4)),
+                colour_scale("end", {"one": LEFT, "other": RIGHT}),
+                tooltip=["action:N", alt.Tooltip("loading:Q", format=".2f")],
+            )
         )
-        panels.append(panel.properties(width=240, height=alt.Step(22), title=f"taste {direction.factor}"))
-    title = heading("Taste factors", "bars: loadings of actions")
-    chart: Chart = alt.concat(*panels, columns=2, title=title).resolve_scale(y="independent")
+        panels.append(panel(bars, title=f"taste {direction.factor}", width=240, height=alt.Step(22)))
+    return _side_by_side(panels, "Taste factors", "bars: loadings of actions")
+
+
+def _side_by_side(panels: list[Chart], title: str, subtitle: str) -> Chart:
+    """Place panels with their own rows in two columns under one title."""
+    chart: Chart = alt.concat(*panels, columns=2, title=heading(title, subtitle)).resolve_scale(y="independent")
     return chart

@@ -1,31 +1,31 @@
 """Charts of policies: values by round, sweeps of a parameter, ratios over settings, and intervals per policy."""
 
 import json
+from typing import Any
 
 import altair as alt
 import numpy as np
 import polars as pl
 
 from lpbandits.views.charts.base import QUIET, Chart, panel, titled, tooltips
-from lpbandits.views.charts.labels import HEIGHT, labelled_lines
+from lpbandits.views.charts.labels import labelled_lines
 
 
 def round_chart(
     curves: pl.DataFrame,
     column: str = "regret",
     *,
-    title: str,
-    subtitle: str = "",
     limit: float | None = None,
     along: str = "round",
     of: str = "cumulative regret",
     width: int = 380,
-    height: int = HEIGHT,
+    **options: Any,
 ) -> Chart:
     """Return a chart of a column of `Results.curves()` by round: means as lines, ± one standard deviation as bands.
 
     With a column of standard errors, such as regret_se, each line ends in a bar of ± one standard error. `limit` is the
-    top of the y axis, for charts side by side. `along` and `of` are the titles of the axes.
+    top of the y axis, for charts side by side. `along` and `of` are the titles of the axes; `options` are those of
+    `labelled_lines`: title, subtitle and height.
     """
     new_names = {"round": "x", column: "y", f"{column}_sd": "band", f"{column}_se": "se"}
     frame = thinned(curves, 2 * width // 5).rename(new_names, strict=False)
@@ -44,28 +44,19 @@ def round_chart(
         y=of,
         limits=(0.0, limit or top_of(curves)),
         tips=tips,
-        title=title,
-        subtitle=subtitle,
         points=False,
         width=width,
-        height=height,
+        **options,
     )
 
 
 def line_chart(
-    frame: pl.DataFrame,
-    *,
-    x: str,
-    y: str,
-    title: str,
-    subtitle: str = "",
-    log: bool = False,
-    limit: float | None = None,
-    height: int = HEIGHT,
+    frame: pl.DataFrame, *, x: str, y: str, log: bool = False, limit: float | None = None, **options: Any
 ) -> Chart:
     """Return lines with points, bars of ± one standard error and light bands of ± one standard deviation.
 
     `frame` has the columns policy, x, y, se and optionally sd; `limit` is the top of the y axis, which begins at 0.
+    `log` is for the x axis; `options` are those of `labelled_lines`: title, subtitle and height.
     """
     errors = [name for name in ("se", "sd") if name in frame.columns]
     table = frame.with_columns(pl.col(errors).fill_null(0.0).fill_nan(0.0)).rename({"sd": "band"}, strict=False)
@@ -84,19 +75,15 @@ def line_chart(
         y=y,
         limits=(0.0, limit or 1.04 * float(np.max((table["y"] + table[widest]).to_numpy()))),
         tips=tips,
-        title=title,
-        subtitle=subtitle,
-        height=height,
+        **options,
     )
 
 
-def ratio_chart(
-    frame: pl.DataFrame, *, x: str, y: str, title: str, subtitle: str, ends: tuple[float, float], height: int = 290
-) -> Chart:
+def ratio_chart(frame: pl.DataFrame, *, x: str, y: str, ends: tuple[float, float], **options: Any) -> Chart:
     """Return a line per policy over settings, which are evenly spaced in the order of the frame.
 
     `frame` has the columns policy, setting, value, low and high (± one standard error), and level (the regret). `ends`
-    are the minimum and maximum of the y axis, for charts side by side.
+    are the minimum and maximum of the y axis, for charts side by side; `options` are those of `labelled_lines`.
     """
     settings = frame["setting"].unique(maintain_order=True).to_list()
     places = {name: float(i) for i, name in enumerate(settings)}
@@ -111,11 +98,8 @@ def ratio_chart(
         y=y,
         limits=ends,
         tips=[alt.Tooltip("name:N", title="policy"), alt.Tooltip("setting:N", title=x), *tooltips(titles, ".3~g")],
-        title=title,
-        subtitle=subtitle,
         log=True,
-        width=230,
-        height=height,
+        **{"width": 230, "height": 290, **options},
     )
 
 
