@@ -252,7 +252,7 @@ def test_verdict_on_ranking_from_one_draw(leads: int, verdict: str) -> None:
         for draw in range(200)
         for policy, regret in (("lpbts", 1.0), ("ts-top", 2.0 if draw < leads else 0.5))
     ]
-    (claim,) = one_draw_is_not_enough({"regret-curves": pl.DataFrame(rows)})
+    (claim,) = one_draw_is_not_enough(pl.DataFrame(rows))
     assert claim.verdict == verdict
 
 

@@ -233,12 +233,10 @@ def test_chart_of_a_sweep_has_standard_errors_over_draws() -> None:
     active |= {f"{name}_sd": [0.5, 0.5] for name in active}
     table = pl.DataFrame({"policy": "lpbts", "x": 5.0, "regret": [1.0, 5.0], "regret_sd": [7.0, 9.0], **active})
     rows = [row for data in sweeps.sweep_chart(table, "k").to_dict()["datasets"].values() for row in data]
-    regret = next(row for row in rows if row.get("policy") == "lpbTS" or "sd" in row)
-    assert (regret["y"], regret["sd"]) == (3.0, 65.0**0.5)
+    regret = next(row for row in rows if row["name"] == "lpbTS")
+    assert (regret["y"], regret["band"]) == (3.0, 65.0**0.5)
     np.testing.assert_allclose(regret["se"], 2.0)
-    parts = {
-        row["policy"]: (row["y"], row["se"]) for row in rows if str(row.get("policy")).endswith(("state", "states"))
-    }
+    parts = {row["name"]: (row["y"], row["se"]) for row in rows if "state" in row["name"] and "se" in row}
     assert set(parts) == {"other states", "all states", "true state"}
     np.testing.assert_allclose(list(parts.values()), [(2.0, 1.0)] * 3)
 

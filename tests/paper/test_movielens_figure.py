@@ -171,7 +171,7 @@ def test_chart_shows_all_environments_with_both_errors(table: pl.DataFrame, spec
     for row in dots:  # two draws, 1 apart: the error is 0.5, and Student's t with one degree of freedom 12.706
         reach = 0.0 if row["level"] == RAW else 12.7062 * 0.5
         np.testing.assert_allclose([row["low"], row["high"]], [row["value"] - reach, row["value"] + reach], atol=1e-4)
-    ends = [row for row in rows if "low" in row and "value" not in row]
+    ends = [row for row in rows if row.get("low") is not None and "value" not in row]
     assert len(ends) == table.filter(~pl.col("level").is_in([RAW, NOTHING]), kind="final").height
     np.testing.assert_allclose([row["high"] - row["low"] for row in ends], 1.0)  # ± one error
 

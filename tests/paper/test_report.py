@@ -126,7 +126,7 @@ def test_settings_are_described_without_internal_names(size: Size) -> None:
 
 def test_panels_of_the_recovery_figure_share_an_axis() -> None:
     spec = deferred_validation(FIGURES["recovery"].chart)(recovery_table()).to_dict()
-    tops = set(re.findall(r'"domain": \[0, ([\d.]+)\]', json.dumps(spec)))
+    tops = set(re.findall(r'"domain": \[0.0, ([\d.]+)\]', json.dumps(spec)))
     assert (len(spec["concat"]), len(tops)) == (4, 1)
 
 

@@ -13,7 +13,7 @@ from lpbandits.typing import Json
 from lpbandits.views.charts.base import Chart, heading, styled
 from lpbandits.views.charts.labels import covering
 from lpbandits.views.charts.models import MAX_DOT_STATES, STATE_COLOURS, disagreement_chart, share_chart
-from lpbandits.views.charts.policies import final_chart, line_chart, ratio_chart, regret_chart
+from lpbandits.views.charts.policies import final_chart, line_chart, ratio_chart, round_chart
 from lpbandits.views.folder import slim
 
 
@@ -24,11 +24,11 @@ def spec_of(chart: Chart) -> Json:
 def test_charts_hold_few_rows_short_numbers_and_named_columns() -> None:
     rounds = np.arange(1, 1001)
     curves = pl.DataFrame({"policy": "ts", "round": rounds, "regret": np.sqrt(rounds), "regret_sd": 1 / 3, "more": 1.0})
-    spec = spec_of(regret_chart(curves, title="a"))
+    spec = spec_of(round_chart(curves, title="a"))
     (rows,) = [rows for rows in spec["datasets"].values() if len(rows) > 10]
     assert len(rows) <= 200
-    assert set(rows[0]) == {"name", "round", "regret", "regret_sd"}
-    assert rows[0]["regret_sd"] == 0.33333
+    assert set(rows[0]) == {"name", "x", "y", "band"}
+    assert rows[0]["band"] == 0.33333
     assert slim({"mark": "point"}) == {"mark": "point"}
 
 
@@ -38,16 +38,16 @@ def test_lines_end_in_bars_of_one_standard_error() -> None:
         pl.DataFrame({"policy": name, "round": rounds, "regret": rounds / 10, "regret_sd": 5.0, "regret_se": error})
         for name, error in (("ts", 0.5), ("lpbts", float("nan")))
     )
-    bar = {"name": "TS", "round": 300, "low": 29.5, "high": 30.5}
-    assert bars_of(spec_of(regret_chart(curves, title="a"))) == [bar]
-    assert bars_of(spec_of(regret_chart(curves.drop("regret_se"), title="a"))) == []
+    assert bars_of(spec_of(round_chart(curves, title="a"))) == [("TS", 300, 29.5, 30.5)]
+    assert bars_of(spec_of(round_chart(curves.drop("regret_se"), title="a"))) == []
 
 
-def bars_of(spec: Json) -> list[Json]:
-    """Return the data of the bars at the ends of lines."""
-    bars = [layer for layer in spec["layer"] if layer["encoding"].get("y2", {}).get("field") == "high"]
-    rules = [layer for layer in bars if layer["mark"]["type"] == "rule"]
-    return [row for layer in rules for row in spec["datasets"][layer["data"]["name"]]]
+def bars_of(spec: Json) -> list[tuple[str, float, float, float]]:
+    """Return name, x, low and high of the bars."""
+    rules = [layer for layer in spec["layer"] if layer["encoding"].get("y2", {}).get("field") == "high"]
+    rows = [row for layer in rules for row in spec["datasets"][layer["data"]["name"]] if "low" in row]
+    assert all(layer["mark"]["type"] == "rule" for layer in rules)
+    return [(row["name"], row["x"], row["low"], row["high"]) for row in rows]
 
 
 @pytest.mark.parametrize("states", [3, MAX_DOT_STATES, MAX_DOT_STATES + 1, len(STATE_COLOURS), len(STATE_COLOURS) + 5])
@@ -79,8 +79,8 @@ def test_a_line_that_covers_another_is_dashed() -> None:
     frame = pl.DataFrame(
         {"name": np.repeat(["a", "b", "c"], 20), "x": np.tile(x, 3), "y": np.r_[x, x + 0.05, 19.0 - x]}
     )
-    assert covering(frame, value="y", along="x", top=20.0) == {"b"}
-    assert covering(frame.filter(pl.col("name") != "a"), value="y", along="x", top=20.0) == set()
+    assert covering(frame, top=20.0) == {"b"}
+    assert covering(frame.filter(pl.col("name") != "a"), top=20.0) == set()
 
 
 def test_text_of_charts_is_in_the_font() -> None:
@@ -100,8 +100,13 @@ def test_long_titles_are_wrapped() -> None:
 def test_a_sweep_shows_the_error_and_the_spread() -> None:
     frame = pl.DataFrame({"policy": "ts", "x": [1.0, 2.0], "y": [5.0, 6.0], "se": [0.1, 0.1], "sd": [7.0, 2.0]})
     spec = spec_of(line_chart(frame, x="x", y="y", title="t"))
-    row = next(rows for rows in spec["datasets"].values() if "under" in rows[0])[0]
-    assert (row["low"], row["high"], row["under"], row["over"]) == (4.9, 5.1, 0.0, 12.0)
+    assert bars_of(spec) == [("TS", 1.0, 4.9, 5.1), ("TS", 2.0, 5.9, 6.1)]
+    (band,) = [layer for layer in spec["layer"] if layer["mark"]["type"] == "area"]
+    assert [step["calculate"] for step in band["transform"]] == [
+        "max(datum.y - datum.band, 0.0)",
+        "datum.y + datum.band",
+    ]
+    assert [row["band"] for row in spec["datasets"][band["data"]["name"]]] == [7.0, 2.0]
 
 
 def test_labels_are_moved_apart_on_a_logarithmic_axis() -> None:

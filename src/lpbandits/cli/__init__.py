@@ -26,7 +26,6 @@ from lpbandits.text import LINE, display
 
 app = typer.Typer(
     name="lpb",
-    help="Latent preference bandits: personal decisions from preference orderings.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -71,22 +70,24 @@ def main() -> None:
     sys.argv = [argument for argument in sys.argv if argument != "--debug"]
     try:
         app()
-    except LpbError as error:
-        _end(str(error), 2, error if debug else None)
     except _Stopped as stopped:
         _end("stopped", 128 + int(stopped.args[0]))
     except SystemExit as ended:
         _end(None, int(ended.code or 0))
     except BaseException as error:
-        where = "".join(sys.argv[1:2]) or "lpb"
-        if isinstance(error, OSError) and error.filename is None:
-            where = "cannot write to standard output"
-        fault = fault_of(error, where)
-        if fault is not None:
-            _end(str(fault), 2, error if debug else None)
-        about = f"lpbandits {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-        text = f"unexpected error: {type(error).__name__}: {error}; this is a bug in lpbandits"
-        _end(f"{text}: please report it with the output of --debug ({about})", 70, error if debug else None)
+        _end(*_explained(error), error if debug else None)
+
+
+def _explained(error: BaseException) -> tuple[str, int]:
+    """Return the message and the exit code of an error."""
+    no_file = isinstance(error, OSError) and error.filename is None
+    doing = "cannot write to standard output" if no_file else "".join(sys.argv[1:2]) or "lpb"
+    fault = error if isinstance(error, LpbError) else fault_of(error, doing)
+    if fault is not None:
+        return str(fault), 2
+    about = f"lpbandits {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    text = f"unexpected error: {type(error).__name__}: {error}; this is a bug in lpbandits"
+    return f"{text}: please report it with the output of --debug ({about})", 70
 
 
 def _end(message: str | None, code: int, error: BaseException | None = None) -> Never:

@@ -9,7 +9,6 @@ from lpbandits.cli import options
 from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput
 
-NUMBERS = ("mean", "± se", "sd", "median", "as printed")
 NOT_OF_MODELS = ("states", "actions", "people", "gap", "seed", "policies", "rounds", "repeats", "against", "threads")
 """Options of random people."""
 
@@ -20,20 +19,16 @@ def bound(
     actions: int = typer.Option(20, help="Actions (k)."),
     people: int = typer.Option(20, help="Number of random people; new orderings are drawn for each."),
     gap: float = typer.Option(0.2, help="Minimum gap between consecutive means (Δ)."),
-    noise: float | None = typer.Option(
-        None, show_default="1; with --model, the model's", help="Standard deviation of rewards (σ)."
-    ),
+    noise: float | None = typer.Option(None, help="Standard deviation of rewards (σ); default 1, or the --model's."),
     seed: options.Seed = 0,
     policies: str = typer.Option("", help="Policies to simulate and compare with the bounds, separated by commas."),
     rounds: int = typer.Option(20_000, help="Rounds of a simulated run (T, with --policies)."),
     repeats: int = typer.Option(10, help="Simulated runs per person (with --policies)."),
-    against: str = typer.Option(
-        "", help="Also vary **size** (k = m), **states** or **gap** over a range of values; comma-separated if several."
-    ),
+    against: str = typer.Option("", help="Also vary **size** (k = m), **states** or **gap**, separated by commas."),
     model: Path | None = typer.Option(None, help="Model file; one person per state replaces the random people."),
     state: int | None = typer.Option(None, help="Only the person of this state (with --model)."),
     means: str = typer.Option("", help="Means of the person, separated by commas (with --model and --state)."),
-    threads: int | None = typer.Option(None, help="Threads; default all cores. Results do not depend on it."),
+    threads: int | None = typer.Option(None, help="Threads; default all cores. Does not change results."),
     out: options.ReportFolder = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -86,10 +81,10 @@ def bound(
     if as_json:
         print_json(content_of(bounds, studies))
         return
-    print_table(described(bounds), *bound_table(bounds), right=NUMBERS)
+    print_table(described(bounds), *bound_table(bounds))
     for axis, study in studies.items():
         for value, at in study:
-            print_table(f"\n{AXES[axis][0]}: {value:g}", *bound_table(at), right=NUMBERS)
+            print_table(f"\n{AXES[axis][0]}: {value:g}", *bound_table(at))
     error = bounds.summary()["largest_gap"]
     say(f"\nrelative error at most {error:.0e} (certified); {bounds.seconds:.1f} s", style="dim")
     print_report(out)

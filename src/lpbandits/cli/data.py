@@ -13,9 +13,7 @@ from lpbandits.text import display
 def data(
     family: str = typer.Argument(help="**example** or **movielens**"),
     name: str | None = typer.Argument(None, help="MovieLens dataset: **1m**, **20m**, **32m** or **latest-small**"),
-    source: Path | None = typer.Option(
-        None, "--from", help="Zip file or folder to install from, instead of a download."
-    ),
+    source: Path | None = typer.Option(None, "--from", help="Install from this zip file or folder; no download."),
     out: Path | None = typer.Option(None, show_default="lpb-example", help="Folder for the example."),
     as_json: options.AsJson = False,
 ) -> None:

@@ -12,8 +12,6 @@ from lpbandits.text import display
 if TYPE_CHECKING:
     from lpbandits.decisions.files import Summary
 
-NUMBERS = ("probability", "expected", "low", "high", "people", "share")
-
 
 def decide(
     history: Path = typer.Argument(
@@ -32,15 +30,12 @@ def decide(
         help="Allowed actions: comma-separated labels, a table with an action column (for all people), or a table with "
         "a person and an action column (for each person).",
     ),
-    people: Path | None = typer.Option(
-        None, help="Table of the people to decide for, with or without a history. Default: all people of the history."
-    ),
+    people: Path | None = typer.Option(None, help="Table of the people to decide for; default: all of the history."),
     unknown: str = typer.Option("error", help="Outcomes of actions that are not in the model: **error** or **skip**."),
     rewards: str = typer.Option("gaussian", help="Family of the rewards: gaussian, bernoulli or poisson."),
     noise: float | None = typer.Option(
         None,
-        show_default="the model's",
-        help="Standard deviation of Gaussian rewards; a first guess for policies that estimate each person's noise.",
+        help="Standard deviation of Gaussian rewards; default the model's. A first guess if a policy estimates it.",
     ),
     explore: float = typer.Option(0.0, help="Minimum probability of each allowed action, as in a randomised trial."),
     person: str | None = typer.Option(None, help="Column of the person; found by its name by default."),
@@ -90,11 +85,11 @@ def _show(summary: "Summary") -> None:
     if summary.out is None and summary.first is not None:
         rows = [[_cell(value) for value in row] for row in summary.first.rows()]
         title = f"First {len(rows)} of {summary.people:,} decisions (--out writes all)"
-        print_table(title, summary.first.columns, rows, right=NUMBERS)
+        print_table(title, summary.first.columns, rows)
         say("")
     rows = [[display(one["name"]), f"{one['people']:,}", f"{one['share']:.1%}"] for one in summary.chosen]
     title = f"{summary.decided:,} of {summary.people:,} people, by {summary.policy}"
-    print_table(title, ["most chosen", "people", "share"], rows, right=NUMBERS)
+    print_table(title, ["most chosen", "people", "share"], rows)
     counts = {"without history": summary.without_history, "no action left": summary.nothing_left}
     counts |= {f"skipped {what}": count for what, count in summary.skipped.items()}
     parts = [f"{what}: {count:,}" for what, count in counts.items() if count]

@@ -25,7 +25,7 @@ def evaluate(
     scale: str | None = typer.Option(
         None,
         show_default="selected",
-        help="Scale of the ratings in clustering: **cosine**, **raw**, **centered** or **standardized**.",
+        help="Features for clustering, as for `lpb fit`: cosine, raw, centered or standardized.",
     ),
     rounds: int = typer.Option(20, help="Rounds per person, limited to half of the actions they rated."),
     policies: str | None = typer.Option(
@@ -50,9 +50,7 @@ def evaluate(
     backend: options.Backend = "processes",
     address: options.Address = None,
     threads: options.Threads = None,
-    out: Path | None = typer.Option(
-        None, help="Folder for tables, manifest, charts, an HTML report and, without --model, a model."
-    ),
+    out: Path | None = typer.Option(None, help="Folder for tables, charts, a report and, without --model, a model."),
     as_json: options.AsJson = False,
 ) -> None:
     """Compare policies with popularity by replaying held-out people of a log.
@@ -111,12 +109,10 @@ def _show(evaluation: "Evaluation", out: Path | None, model: Path | None) -> Non
     from lpbandits.views.evaluation_report import describe, group_table, loss_summary, score_table
 
     rule = "Scores: 0 is a person's mean rating, 1 is one standard deviation above it."
-    columns, rows = score_table(evaluation)
-    print_table(describe(evaluation), columns, rows, right=columns[1:-1], note=rule)
+    print_table(describe(evaluation), *score_table(evaluation), note=rule)
     if evaluation.candidate is not None:
         title = f"\nGain of {titled(evaluation.candidate)} by group"
-        columns, rows = group_table(evaluation)
-        print_table(title, columns, rows, right=columns[1:], note=loss_summary(evaluation))
+        print_table(title, *group_table(evaluation), note=loss_summary(evaluation))
     for note in evaluation.warnings:
         say(f"note: {display(note, LINE)}", style="yellow")
     for name, why in evaluation.left_out.items():

@@ -33,9 +33,7 @@ def fit(
         "paper's), **centered** or **standardized**.",
     ),
     max_states: int | None = typer.Option(None, help="Maximum number of states that **auto** tries; 12 by default."),
-    names: Path | None = typer.Option(
-        None, help="Names of actions: a CSV of labels and names, a MovieLens folder, or its movies.dat."
-    ),
+    names: options.Names = None,
     assignments: Path | None = typer.Option(None, help="File for each person's likeliest state (.parquet or .csv)."),
     min_person: options.MinPerson = 0,
     min_action: options.MinAction = 0,
@@ -49,9 +47,7 @@ def fit(
     max_memory: str | None = typer.Option(
         None, help="Memory limit of all processes on this machine, such as **8GB**. Larger logs are processed on disk."
     ),
-    scratch: Path | None = typer.Option(
-        None, help="Folder for temporary files; workers on other machines must see it."
-    ),
+    scratch: Path | None = typer.Option(None, help="Folder for temporary files; workers elsewhere must see it."),
     threads: options.Threads = None,
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",
@@ -124,7 +120,7 @@ def fit(
 
 def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
     from lpbandits.inspection.facts import noise_line, taste_lines
-    from lpbandits.inspection.inspect import CURVE_RULE, PAIR_RULE, PAIRS, curve_table, inspect_model, state_table
+    from lpbandits.inspection.inspect import CURVE_RULE, PAIR_RULE, curve_table, inspect_model, state_table
 
     report = result.report
     say(
@@ -137,10 +133,9 @@ def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
             say(f"  dropped: {count:,} {reason.replace('_', ' ')}")
     inspection = inspect_model(result.model, top=4)
     if inspection.fit.curve:
-        columns, rows = curve_table(inspection.fit.curve)
-        print_table("\nHow many states?", columns, rows, right=columns[:-1], note=CURVE_RULE)
+        print_table("\nHow many states?", *curve_table(inspection.fit.curve), note=CURVE_RULE)
     title = f"\n{pluralize(report.states, 'state')}, by {report.method}"
-    print_table(title, *state_table(inspection), right=("share", "people", PAIRS), note=PAIR_RULE)
+    print_table(title, *state_table(inspection), note=PAIR_RULE)
     heldout = "not computed: too few people"
     if report.heldout_log_likelihood is not None:
         heldout = (

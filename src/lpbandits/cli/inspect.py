@@ -18,12 +18,8 @@ MAX_COLUMNS = 12
 
 def inspect(
     model: Path = typer.Argument(help="Model file of `lpb fit`."),
-    top: int = typer.Option(
-        5, help="Length of each list: first and last actions, informative pairs, and actions on which states disagree."
-    ),
-    names: Path | None = typer.Option(
-        None, help="CSV of labels and names, or a MovieLens folder; by default the names in the model."
-    ),
+    top: int = typer.Option(5, help="Length of lists: first and last actions, informative pairs, disagreements."),
+    names: options.Names = None,
     out: Path | None = typer.Option(None, help="Folder for charts and an HTML report."),
     as_json: options.AsJson = False,
 ) -> None:
@@ -64,12 +60,12 @@ def inspect(
 
 def _show_states(inspection: "Inspection", source: str) -> None:
     from lpbandits.inspection.facts import fit_lines, noise_line
-    from lpbandits.inspection.inspect import FIRST, MEANS, PAIRS, place_rule, place_table, state_table
+    from lpbandits.inspection.inspect import place_rule, place_table, state_table
 
     sizes = f"{pluralize(len(inspection.states), 'state')}, {pluralize(inspection.actions, 'action')}"
     if inspection.fit.people is not None:
         sizes += f", fitted to {pluralize(inspection.fit.people, 'person', 'people')}"
-    print_table(f"{source}: {sizes}", *state_table(inspection), right=("share", "people", MEANS, PAIRS))
+    print_table(f"{source}: {sizes}", *state_table(inspection))
     if any(s.unknown for s in inspection.states):
         say("Actions never compared in a state are left out of its lists and of everything below.", style="dim")
     if inspection.silence:
@@ -79,7 +75,7 @@ def _show_states(inspection: "Inspection", source: str) -> None:
     few = inspection.first(MAX_COLUMNS)
     columns, rows = place_table(few)
     if rows:
-        print_table("\nUncertainty of the first ranks", columns, rows, right=(FIRST,), note=place_rule(few))
+        print_table("\nUncertainty of the first ranks", columns, rows, note=place_rule(few))
 
 
 def _show_contrasts(inspection: "Inspection") -> None:
@@ -90,24 +86,21 @@ def _show_contrasts(inspection: "Inspection") -> None:
     if few.pairs:
         largest = max(s.share for s in inspection.states)
         rule = pairs.pair_rule(inspection.contrasts, actions=inspection.actions, largest=largest)
-        numeric = (pairs.TELLS, pairs.GUESSED)
-        print_table(f"\n{pairs.ASK}", *pairs.pair_table(inspection.contrasts), right=numeric, note=rule)
+        print_table(f"\n{pairs.ASK}", *pairs.pair_table(inspection.contrasts), note=rule)
     if few.traits:
-        numeric = (pairs.MEMBERS, pairs.OTHERS)
-        print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), right=numeric, note=pairs.TRAIT_RULE)
+        print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), note=pairs.TRAIT_RULE)
     numbers = [str(s.state) for s in inspection.states[:MAX_COLUMNS]]
     if len(numbers) > 1:
         rows = [[numbers[z], *("–" if x is None else f"{x:.0%}" for x in row)] for z, row in enumerate(few.kendall)]
         title = f"\nShare of action pairs that two states order differently{part}"
-        print_table(title, ["state", *numbers], rows, right=numbers)
+        print_table(title, ["state", *numbers], rows)
     if disagreements := inspection.contrasts.disagreements:
         rows = [
             [name, f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks[:MAX_COLUMNS])]
             for name, d in zip(unique_labels(d.action for d in disagreements), disagreements, strict=True)
         ]
-        columns = ["action", "spread", *(f"in {name}" for name in numbers)]
         title = f"\nActions with the most different ranks (1 is best, – unknown){part}"
-        print_table(title, columns, rows, right=columns[1:])
+        print_table(title, ["action", "spread", *(f"in {name}" for name in numbers)], rows)
 
 
 def _show_taste(inspection: "Inspection") -> None:

@@ -36,14 +36,16 @@ Backend = Annotated[
 ]
 Address = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://10.0.0.1:8786.")]
 Threads = Annotated[
-    int | None,
-    typer.Option(
-        show_default="the cores, shared among --jobs", help="Number of threads per process. Does not change results."
-    ),
+    int | None, typer.Option(help="Threads per process; default all cores, shared by --jobs. Does not change results.")
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 ReportFolder = Annotated[Path | None, typer.Option(help="Output folder for tables, charts and an HTML report.")]
+
+Names = Annotated[
+    Path | None,
+    typer.Option(help="Names of actions: a CSV of labels and names, a MovieLens folder or movies.dat."),
+]
 
 KINDS = (
     "CSV or TSV (may be gzipped), Parquet or many of them (**'ratings/*.parquet'**), Excel, PrefLib rankings, or a "
@@ -70,9 +72,7 @@ MinPerson = Annotated[int, typer.Option(help="Keep people with at least this man
 MinAction = Annotated[int, typer.Option(help="Then keep actions with at least this many ratings.")]
 UnpackLimit = Annotated[
     str | None,
-    typer.Option(
-        help="Maximum decompressed size, such as **50GB**; default: 200 times the file's size, within 64 MiB and 20 GB."
-    ),
+    typer.Option(help="Maximum decompressed size, such as **50GB**; default 200 times the file, 64 MiB to 20 GB."),
 ]
 
 

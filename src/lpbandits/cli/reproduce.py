@@ -16,17 +16,11 @@ def reproduce(
         None, help="Names of figures, **paper** or **beyond** for a group; all figures by default."
     ),
     show: bool = typer.Option(False, "--list", help="List the figures and exit."),
-    quick: bool = typer.Option(
-        False, help="Run fewer people, settings and draws: takes about a minute, but leaves most claims unsettled."
-    ),
+    quick: bool = typer.Option(False, help="Run less, in about a minute; most claims remain unsettled."),
     draws: int | None = typer.Option(None, help="Draws of the orderings; default 3 to 48 by figure, 2 with --quick."),
     people: int | None = typer.Option(None, help="People per state; default 50, 10 with --quick."),
     rounds: int = typer.Option(200, help="Rounds per person."),
-    jobs: int | None = typer.Option(
-        None,
-        show_default="one per core",
-        help="Number of processes, or of tasks on a cluster. Does not change results.",
-    ),
+    jobs: int | None = typer.Option(None, help="Worker processes; default one per core. Does not change results."),
     backend: options.Backend = "processes",
     address: options.Address = None,
     threads: options.Threads = None,
@@ -96,4 +90,4 @@ def _show_list(figures: list[dict[str, Any]], *, as_json: bool) -> None:
                 data += "" if figure["data_here"] else " (not installed)"
                 sizes = [str(len(figure["settings"])), str(figure["draws"])]
                 rows.append([figure["name"], figure["shows"], *sizes, data])
-        print_table(title, columns, rows, right=("settings", "draws"))
+        print_table(title, columns, rows)

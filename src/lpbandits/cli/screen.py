@@ -6,7 +6,7 @@ Labels, names and paths are printed literally: markup, emoji codes and control c
 import json
 import os
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -67,14 +67,13 @@ def say(text: str, *, style: str = "") -> None:
     _console().print("\n".join(display(line, None) for line in text.split("\n")), style=style)
 
 
-def print_table(
-    title: str, columns: list[str], rows: list[list[str]], *, right: Collection[str] = (), note: str = ""
-) -> None:
-    """Print a table and a note; columns in `right` are aligned to the right."""
+def print_table(title: str, columns: list[str], rows: list[list[str]], *, note: str = "") -> None:
+    """Print a table and a note; columns of numbers are aligned to the right."""
+    from lpbandits.views.tables import numeric_columns
+
     table = Table(header_style="bold", box=None, pad_edge=False, show_edge=False)
-    for name in columns:
-        number = name in right
-        table.add_column(display(name, None), justify="right" if number else "left", no_wrap=number, overflow="fold")
+    for name, numeric in zip(columns, numeric_columns(columns, rows), strict=True):
+        table.add_column(display(name, None), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
     for row in rows:
         table.add_row(*(display(cell, None) for cell in row))
     say(title, style="bold")

@@ -15,7 +15,6 @@ from lpbandits.text import display
 if TYPE_CHECKING:
     from lpbandits.worlds import World
 
-NUMBERS = ("regret", "± se", "sd", "median", "5-95 %", "best action", "true state", "weak regret", "both best")
 DEFAULT = {"rewards": "lpbts,mts,ts,ts-top", "duels": "lpb-duel,double-ts"}
 WORLD_OPTIONS = (
     *("states", "actions", "scale", "gap", "jitter", "noise", "base", "spread", "gaps", "swap"),
@@ -31,9 +30,7 @@ def simulate(
     people: int = typer.Option(50, help="People per state; with --log, people in total."),
     rounds: int | None = typer.Option(None, show_default="200; --least with --log", help="Rounds per person (T)."),
     scale: str = typer.Option(
-        "same",
-        help="**same**: people of a state share mean rewards; **different**: each person has their own, in the state's "
-        "order.",
+        "same", help="**same**: people of a state share means; **different**: each has their own, in the state's order."
     ),
     gap: float = typer.Option(0.2, help="Minimum gap between consecutive means (Δ)."),
     noise: float | None = typer.Option(
@@ -50,12 +47,8 @@ def simulate(
     seed: options.Seed = 0,
     first: str = typer.Option("prior", help="First action of sampling policies: **prior** or **uniform**."),
     jitter: float = typer.Option(0.05, help="Random part of the gaps (ε)."),
-    base: float | None = typer.Option(
-        None, help="Level of the means (C); default 9 on the same scale, 6 on different scales."
-    ),
-    spread: float = typer.Option(
-        0.4, help="With --scale different: range of people's levels, divided by the number of actions (γ)."
-    ),
+    base: float | None = typer.Option(None, help="Level of the means (C); default 9, or 6 with --scale different."),
+    spread: float = typer.Option(0.4, help="With --scale different: range of people's levels per action (γ)."),
     gaps: str = typer.Option(
         "paper",
         help="Gaps between consecutive means: **paper** (--gap and --jitter); **exponential** (mean 0.225); **cliff** "
@@ -65,9 +58,7 @@ def simulate(
     swap: float = typer.Option(0.0, help="Probability that two neighbours in a person's ordering are swapped."),
     model_error: float = typer.Option(0.0, help="Error of the model's orderings: mean of 1 − Kendall's τ, below 1."),
     assumed_noise: float | None = typer.Option(None, help="Noise that policies assume; default the true noise."),
-    noise_family: str = typer.Option(
-        "normal", help="Distribution of the noise: **normal**, or **student** (heavy tails, the same --noise)."
-    ),
+    noise_family: str = typer.Option("normal", help="Distribution of noise: **normal** or **student** (heavy tails)."),
     explore: float = typer.Option(0.0, help="Minimum probability of every allowed action; at most 1 / actions."),
     world: str | None = typer.Option(
         None,
@@ -78,9 +69,7 @@ def simulate(
     log: Path | None = typer.Option(None, help="Log of ratings, for --world replay."),
     least: int = typer.Option(20, help="Minimum number of ratings of a replayed person; at least --rounds."),
     rewards: str = typer.Option("gaussian", help="Rewards of a --model: **gaussian**, **bernoulli** or **poisson**."),
-    settings: list[str] = typer.Option(
-        [], "--set", help="Further setting of the world as name=value; can be repeated."
-    ),
+    settings: list[str] = typer.Option([], "--set", help="Further setting of the world, name=value; can be repeated."),
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",
     address: options.Address = None,
@@ -133,7 +122,7 @@ def simulate(
     from lpbandits.views.tables import comparison as table_of
     from lpbandits.views.tables import described
 
-    print_table(described(results), *table_of(results), right=NUMBERS)
+    print_table(described(results), *table_of(results))
     people = len(next(iter(results.policies.values())).people["regret"])
     decisions = people * results.settings["rounds"] * len(results.policies)
     say(f"\n{decisions:,} decisions in {results.seconds:.2f} s", style="dim")
@@ -161,7 +150,7 @@ def demo(
         print_json({scale: results.to_dict() for scale, results in by_scale.items()})
         return
     for results in by_scale.values():
-        print_table(described(results), *comparison(results), right=NUMBERS)
+        print_table(described(results), *comparison(results))
         say("")
     for sentence in findings(by_scale):
         say(f"• {sentence}")

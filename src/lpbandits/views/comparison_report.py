@@ -2,14 +2,16 @@
 
 from pathlib import Path
 
+import polars as pl
+
 from lpbandits.errors import translate_errors
 from lpbandits.io.paths import as_path
 from lpbandits.progress import Progress
 from lpbandits.simulation import Results, simulate
 from lpbandits.statistics import t_multiplier
 from lpbandits.text import pluralize
-from lpbandits.views.charts.base import Chart, deferred_validation, hstack
-from lpbandits.views.charts.policies import final_chart, regret_chart, state_chart, top_of
+from lpbandits.views.charts.base import Chart, deferred_validation, grid
+from lpbandits.views.charts.policies import final_chart, round_chart, top_of
 from lpbandits.views.folder import footer, save_report
 from lpbandits.views.page import Section, Table
 from lpbandits.views.tables import comparison, described, number
@@ -30,11 +32,13 @@ def charts_of(results: Results, *, title: str = "Cumulative regret", limit: floa
     curves = results.curves()
     x, y = ("duel", "cumulative strong regret") if results.duels else ("round", "cumulative regret")
     charts = {
-        "regret": regret_chart(curves, title=title, limit=limit, along=x, of=y),
+        "regret": round_chart(curves, title=title, limit=limit, along=x, of=y),
         "people": final_chart(results.people(), title="Regret per person"),
     }
-    if curves["true_state"].is_not_nan().any():
-        charts["state"] = state_chart(curves, title="Probability of the true state")
+    with_states = curves.filter(pl.col("true_state").is_not_nan())
+    if len(with_states):
+        title, y = "Probability of the true state", "probability of the true state"
+        charts["state"] = round_chart(with_states, "true_state", title=title, limit=1.0, of=y)
     return charts
 
 
@@ -119,7 +123,7 @@ def _sections(results: dict[str, Results]) -> list[Section]:
         scale: charts_of(result, title=f"{scale.capitalize()} scale{'s' * (scale == 'different')}", limit=limit)
         for scale, result in results.items()
     }
-    regret = hstack(*(charts[scale].pop("regret") for scale in SCALES))
+    regret = grid(charts[scale].pop("regret") for scale in SCALES)
     return [
         Section("Cumulative regret", [HOW_TO_READ, *findings(results)], {"regret": regret}),
         *(

@@ -61,20 +61,9 @@ def save_chart(chart: Chart, path: Path) -> Drawing:
     svg = vl_convert.vegalite_to_svg(spec)
     write_text(f"{path}.svg", svg)
     write_bytes(f"{path}.png", vl_convert.svg_to_png(svg, scale=2.0))
-    rows = _rows(spec)
-    return Drawing([_panel(panel) for row in rows for panel in row], max(map(len, rows)))
-
-
-def _rows(spec: Json) -> list[list[Json]]:
-    """Return the panels of a specification, row by row; a combined chart with a title of its own is one panel."""
-    if "vconcat" in spec:
-        return [panels for row in spec["vconcat"] for panels in _rows(_part(spec, row))]
-    if "hconcat" in spec:
-        return [[_part(spec, panel) for panel in spec["hconcat"]]]
-    if "concat" in spec and "title" not in spec:
-        panels, columns = [_part(spec, panel) for panel in spec["concat"]], spec["columns"]
-        return [panels[i : i + columns] for i in range(0, len(panels), columns)]
-    return [[spec]]
+    if "concat" not in spec or "title" in spec:  # a combined chart with a title of its own is one panel
+        return Drawing([_panel(spec)], 1)
+    return Drawing([_panel(_part(spec, panel)) for panel in spec["concat"]], spec["columns"])
 
 
 def _part(spec: Json, part: Json) -> Json:
@@ -95,12 +84,12 @@ def _panel(spec: Json) -> Panel:
 
 
 def slim(spec: Json) -> Json:
-    """Drop columns that a specification never names, and round its data to DIGITS significant digits."""
+    """Drop missing values and columns that a specification never names; round data to DIGITS significant digits."""
     rest = {key: value for key, value in spec.items() if key != "datasets"}
     named = set(re.findall(r"\w+", json.dumps(rest)))
 
     def short(row: Json) -> Json:
-        kept = {key: value for key, value in row.items() if key in named}
+        kept = {key: value for key, value in row.items() if key in named and value is not None}
         return {key: float(f"{x:.{DIGITS}g}") if isinstance(x, float) else x for key, x in kept.items()}
 
     data = {name: [short(row) for row in rows] for name, rows in spec.get("datasets", {}).items()}

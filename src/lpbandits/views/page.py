@@ -16,6 +16,7 @@ from lpbandits.io import paths
 from lpbandits.io.atomic import write_text
 from lpbandits.text import display
 from lpbandits.views.charts.base import FONT, Chart
+from lpbandits.views.tables import numeric_columns
 
 VERDICTS = {"holds": ("✓", "holds"), "does not hold": ("✗", "fails"), "not settled": ("?", "open")}
 """Symbol and CSS class of each verdict; the symbols differ, so that colour is not needed to read them."""
@@ -69,9 +70,7 @@ class Table:
     @property
     def numeric(self) -> list[bool]:
         """Whether each column holds only numbers and empty cells."""
-        rows = [row for row in self.rows if len(row) == len(self.columns)]
-        firsts = [[cell[:1] if isinstance(cell, str) else "link" for cell in row] for row in rows]
-        return [all(first[i] in "-–−+0123456789" for first in firsts) for i in range(len(self.columns))]
+        return numeric_columns(self.columns, self.rows)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Names of policies, tables and one-line descriptions of simulation results."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from lpbandits.policies import POLICIES, title_of
 from lpbandits.simulation import Results
@@ -28,6 +28,18 @@ def names_of(policies: Iterable[str]) -> dict[str, str]:
     """
     ordered = sorted(set(policies))
     return dict(zip(ordered, unique_labels(map(title_of, ordered), NAME_WIDTH), strict=True))
+
+
+def numeric_columns(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[bool]:
+    """Return whether each column holds only numbers and empty cells; shorter rows are headings.
+
+    >>> numeric_columns(["policy", "regret"], [["lpbTS", "−1.5"], ["heading"], ["TS", "–"]])
+    [False, True]
+    """
+    firsts = [
+        [cell[:1] if isinstance(cell, str) else "link" for cell in row] for row in rows if len(row) == len(columns)
+    ]
+    return [all(first[i] in "-–−+0123456789" for first in firsts) for i in range(len(columns))]
 
 
 def comparison(results: Results) -> tuple[list[str], list[list[str]]]:

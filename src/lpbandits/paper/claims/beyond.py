@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from lpbandits.paper.claims.check import Check, Claim, Tables, compare, judge
-from lpbandits.paper.claims.numbers import means_text, per_draw
+from lpbandits.paper.claims.check import Check, Claim, compare, judge
+from lpbandits.paper.claims.numbers import by_policy, means_text
 from lpbandits.paper.figures.ladder import ASSUMED, BASE, ERRORS, LARGE, MARGINAL, MIDDLE, SMALL
 from lpbandits.paper.figures.looseness import BOUND, EXACT, GAP, ODDS
 from lpbandits.typing import FloatArray
@@ -17,7 +17,6 @@ CLEARLY = 0.85
 WRONG = f"{max(ERRORS):g}"
 """The setting with the largest error of the orderings."""
 IDS = "lpb-ids"
-TITLES = {MARGINAL: "lpbTS marginal", BASE: "lpbTS", IDS: IDS, "mts": "mTS", "ts": "TS", "ts-top": "TS top actions"}
 SIZES, GAPS, NOISE, SETTING_ERRORS = "ladder-sizes", "ladder-gaps", "ladder-assumed-noise", "ladder-errors"
 
 
@@ -26,22 +25,10 @@ def by_setting(
 ) -> dict[str, dict[str, FloatArray]]:
     """Return the regret of policies per draw, by setting (all, or those of `only`) and by policy."""
     return {
-        ", ".join(filter(None, (size, setting))): {
-            policy: per_draw(table, policy, column, size=size, setting=setting) for policy in policies
-        }
+        ", ".join(filter(None, (size, setting))): by_policy(table, *policies, column=column, size=size, setting=setting)
         for size, setting in table.select("size", "setting").unique(maintain_order=True).rows()
         if not only or setting in only
     }
-
-
-def ratios(table: pl.DataFrame, policy: str, to: str = BASE, **options: Any) -> dict[str, FloatArray]:
-    """Return ratios of two policies per draw and setting."""
-    return {where: regret[policy] / regret[to] for where, regret in by_setting(table, policy, to, **options).items()}
-
-
-def levels(table: pl.DataFrame, *policies: str) -> str:
-    """Return the regret of policies in each setting as text."""
-    return "; ".join(f"{where}: {means_text(regret)}" for where, regret in by_setting(table, *policies).items())
 
 
 def regret_ratio(
@@ -49,59 +36,47 @@ def regret_ratio(
 ) -> Check:
     """Return the check of a ratio of two policies' regrets in the settings of one figure."""
 
-    def run(tables: Tables) -> Iterator[Claim]:
-        effects, detail = ratios(tables[name], policy, to, only=only), levels(tables[name], policy, to)
-        measure = f"{TITLES[policy]} / {TITLES[to]}"
-        yield judge(claim, effects, kind="ratio", measure=measure, detail=detail, beyond=True, **options)
+    def judge_ratio(table: pl.DataFrame) -> Iterator[Claim]:
+        yield compare(claim, by_setting(table, policy, to, only=only), kind="ratio", beyond=True, **options)
 
-    return Check((name,), run)
+    return Check((name,), judge_ratio)
 
 
-def ids_serves_the_worst(tables: Tables) -> Iterator[Claim]:
+def ids_serves_the_worst(sizes: pl.DataFrame, gaps: pl.DataFrame) -> Iterator[Claim]:
     for column, share in (("regret_q95", "5 %"), ("regret_q99", "1 %")):
         claim = f"The worst served {share} lose less with lpb-ids than with lpbTS, in all sizes and gaps."
-        effects = ratios(tables[SIZES], IDS, column=column) | ratios(tables[GAPS], IDS, column=column)
+        losses = by_setting(sizes, IDS, BASE, column=column) | by_setting(gaps, IDS, BASE, column=column)
         measure = f"what the worst served {share} lose at least, lpb-ids / lpbTS"
-        yield judge(claim, effects, kind="ratio", measure=measure, below=1, beyond=True)
+        yield compare(claim, losses, kind="ratio", measure=measure, below=1, beyond=True)
 
 
-def utilities_beat_ts_with_wrong_orderings(tables: Tables) -> Iterator[Claim]:
-    table, policies = tables[SETTING_ERRORS], ("lpb-utility", IDS)
-    (regret,) = by_setting(table, *policies, "ts-top", only=(WRONG,)).values()
-    effects = {policy: regret[policy] / regret["ts-top"] for policy in policies}
-    detail = levels(table, *policies, "ts-top")
-    yield judge(_STILL, effects, kind="ratio", measure="policy / TS top actions", below=1, detail=detail, beyond=True)
+def utilities_beat_ts_with_wrong_orderings(table: pl.DataFrame) -> Iterator[Claim]:
+    (regret,) = by_setting(table, "lpb-utility", IDS, "ts-top", only=(WRONG,)).values()
+    ratios = {policy: regret[policy] / regret["TS top actions"] for policy in ("lpb-utility", IDS)}
+    measure, detail = "policy / TS top actions", means_text(regret)
+    yield judge(_STILL, ratios, kind="ratio", measure=measure, below=1, detail=detail, beyond=True)
 
 
-def half_the_noise_hurts_lpbts(tables: Tables) -> Iterator[Claim]:
-    noises = {"half": "0.5", "true": "1"}
-    regret = {name: per_draw(tables[NOISE], BASE, "regret_q99", setting=noise) for name, noise in noises.items()}
+def half_the_noise_hurts_lpbts(table: pl.DataFrame) -> Iterator[Claim]:
+    half, true = (by_policy(table, BASE, column="regret_q99", setting=noise)["lpbTS"] for noise in ("0.5", "1"))
     claim = "With half the true noise assumed, the worst served 1 % lose more than twice as much with lpbTS."
     measure = "99 % quantile of lpbTS, half the true noise assumed / true noise"
-    yield compare(claim, {"": regret}, kind="ratio", measure=measure, above=2.0, beyond=True)
+    yield compare(claim, {"": {"half": half, "true": true}}, kind="ratio", measure=measure, above=2.0, beyond=True)
 
 
-def looseness_claims(tables: Tables) -> Iterator[Claim]:
-    parts = {name: part for (name,), part in tables["looseness"].group_by("size", maintain_order=True)}
-    probability = {}
-    for name, part in parts.items():
-        last = part.filter(measure="true state").filter(pl.col("x") == pl.col("x").max())
-        probability[name] = {title: per_draw(last, title, "value") for title in (EXACT, BOUND)}
+def looseness_claims(table: pl.DataFrame) -> Iterator[Claim]:
+    sizes = table["size"].unique(maintain_order=True).to_list()
+    last = table.filter(measure="true state").filter(pl.col("x") == pl.col("x").max())
+    probability = {size: by_policy(last, EXACT, BOUND, column="value", size=size) for size in sizes}
     claim = "On the rewards of lpbTS, the exact posterior gives the true state more probability than the bound does."
     yield compare(claim, probability, measure="exact − bound at the end", above=0, beyond=True)
-    nats = {
-        name: {
-            title: per_draw(part, what, "value", measure="all rounds")
-            for title, what in (("looseness", GAP), ("error of log odds", ODDS))
-        }
-        for name, part in parts.items()
-    }
+    nats = {size: by_policy(table, GAP, ODDS, column="value", measure="all rounds", size=size) for size in sizes}
     yield judge(
         "The bound is unevenly loose: the mean odds of two plausible states are wrong by more than a factor of 2.",
-        {name: value["error of log odds"] for name, value in nats.items()},
+        {size: values[ODDS] for size, values in nats.items()},
         measure="mean error of log odds",
         above=math.log(2.0),
-        detail="; ".join(f"{name}: {means_text(value)}" for name, value in nats.items()),
+        detail="; ".join(f"{size}: {means_text(values)}" for size, values in nats.items()),
         beyond=True,
     )
 

@@ -12,7 +12,7 @@ the constants.
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -100,10 +100,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class Check:
-    """Claims that need the same figures, and the function that judges them."""
+    """Claims that need the same figures, and the function that judges them from the tables of these figures."""
 
     needs: tuple[str, ...]
-    run: Callable[[Tables], Iterable[Claim]]
+    judge: Callable[..., Iterable[Claim]]
+
+    def run(self, tables: Tables) -> list[Claim]:
+        """Judge the claims."""
+        return [replace(claim, figures=self.needs) for claim in self.judge(*(tables[name] for name in self.needs))]
 
 
 def judge(

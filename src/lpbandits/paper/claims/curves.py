@@ -1,14 +1,16 @@
 """Claims about regret by round, with five states and ten actions: rewards on both scales, duels and pairs."""
 
 from collections.abc import Iterator
+from functools import partial
 
-from lpbandits.paper.claims.check import COMPARABLE, CONSTANT, VASTLY, Check, Claim, Tables, compare, judge
-from lpbandits.paper.claims.numbers import means_text, per_draw
-from lpbandits.paper.figures.curves import COMPARISONS, PAIRED, SCALES
+import polars as pl
+
+from lpbandits.paper.claims.check import COMPARABLE, CONSTANT, VASTLY, Check, Claim, compare, judge
+from lpbandits.paper.claims.numbers import TITLES, by_policy, means_text, per_draw
+from lpbandits.paper.figures.curves import COMPARISONS, DUELS, PAIRED, SCALES
 from lpbandits.paper.figures.sweeps import NARROW
 from lpbandits.typing import FloatArray
 
-TITLES = {"lpbts": "lpbTS", "mts": "mTS", "ts": "TS", "ts-top": "TS top actions", NARROW: "TS with N(0, 1)"}
 NEARLY_ALWAYS = 0.95
 """One policy nearly always loses less than another if it does so in at least this share of draws."""
 ON = 0.9
@@ -17,9 +19,9 @@ INEFFICIENT = 2.0
 """Rewards are used very inefficiently if the ratio of regrets is above this factor."""
 
 
-def ends(tables: Tables, policy: str, scale: str, column: str = "regret") -> FloatArray:
-    """Return the final regret, or another column, of a policy per draw."""
-    return per_draw(tables["regret-curves"], policy, column, kind="final", scale=scale)
+def ends(table: pl.DataFrame, policy: str, scale: str) -> FloatArray:
+    """Return the final regret of a policy per draw, on one scale."""
+    return per_draw(table, policy, kind="final", scale=scale)
 
 
 def gap_closed(lpbts: FloatArray, mts: FloatArray, ts: FloatArray) -> str:
@@ -28,37 +30,35 @@ def gap_closed(lpbts: FloatArray, mts: FloatArray, ts: FloatArray) -> str:
     return f": lpbTS closes {share:.0%} of the gap from TS to mTS"
 
 
-def curve_claims(tables: Tables) -> Iterator[Claim]:
-    def named(scale: str, *policies: str, column: str = "regret") -> dict[str, FloatArray]:
-        return {TITLES[policy]: ends(tables, policy, scale, column) for policy in policies}
-
+def curve_claims(table: pl.DataFrame) -> Iterator[Claim]:
+    final = partial(by_policy, table, kind="final")
     claim = "Same scale: mTS, which knows the means, loses less than lpbTS."
-    yield compare(claim, {"": named("same", "mts", "lpbts")}, below=0, headline=True)
+    yield compare(claim, {"": final("mts", "lpbts", scale="same")}, below=0, headline=True)
     claim = "Same scale: lpbTS is comparable to mTS."
-    regret = named("same", "lpbts", "mts", "ts")
+    regret = final("lpbts", "mts", "ts", scale="same")
     yield compare(claim, {"": regret}, kind="ratio", below=COMPARABLE, note=gap_closed(*regret.values()), headline=True)
     for scale, title in SCALES.items():
         claim = f"{title}: knowing the orderings is vastly better than plain TS."
-        regret = named(scale, "lpbts", "ts", NARROW)
+        regret = final("lpbts", "ts", NARROW, scale=scale)
         yield compare(claim, {"": regret}, kind="ratio", below=VASTLY, headline=scale == "different")
     claim = "m = 5, k = 10: lpbTS loses less than TS limited to the actions that are best in some state."
-    by_scale = {title.lower(): named(scale, "lpbts", "ts-top") for scale, title in SCALES.items()}
+    by_scale = {title.lower(): final("lpbts", "ts-top", scale=scale) for scale, title in SCALES.items()}
     yield compare(claim, by_scale, below=0, headline=True)
     claim = "Different scales: lpbTS loses less than mTS."
-    yield compare(claim, {"": named("different", "lpbts", "mts")}, below=0, headline=True)
+    yield compare(claim, {"": final("lpbts", "mts", scale="different")}, below=0, headline=True)
     for scale, policies in (("same", ("mts", "lpbts")), ("different", ("lpbts", "mts"))):
         one, other = (TITLES[policy] for policy in policies)
         claim = f"{SCALES[scale]}: {one} varies less over people than {other}."
-        spread = named(scale, *policies, column="regret_sd")
+        spread = final(*policies, column="regret_sd", scale=scale)
         yield compare(claim, {"": spread}, measure=f"sd of {one} − of {other}", below=0)
     for scale, title in SCALES.items():
         claim = f"{title}: mTS is vastly better than TS, also than TS limited to the top actions."
-        regret = named(scale, "mts", "ts", "ts-top")
+        regret = final("mts", "ts", "ts-top", scale=scale)
         ratios = {name: regret["mTS"] / regret[name] for name in ("TS", "TS top actions")}
         yield judge(claim, ratios, kind="ratio", measure="mTS / TS", below=VASTLY, detail=means_text(regret))
     yield compare(
         "What plain TS loses hinges on its Gaussian prior.",
-        {"": named("same", NARROW, "ts")},
+        {"": final(NARROW, "ts", scale="same")},
         kind="ratio",
         measure="TS with N(0, 1) / TS with N(0, 100²)",
         above=CONSTANT,
@@ -67,8 +67,8 @@ def curve_claims(tables: Tables) -> Iterator[Claim]:
     )
 
 
-def one_draw_is_not_enough(tables: Tables) -> Iterator[Claim]:
-    gaps = ends(tables, "lpbts", "different") - ends(tables, "ts-top", "different")
+def one_draw_is_not_enough(table: pl.DataFrame) -> Iterator[Claim]:
+    gaps = ends(table, "lpbts", "different") - ends(table, "ts-top", "different")
     yield judge(
         "m = 5, k = 10: one draw of the orderings is not enough to rank lpbTS and TS on the top actions.",
         (gaps < 0).astype(float),
@@ -81,21 +81,16 @@ def one_draw_is_not_enough(tables: Tables) -> Iterator[Claim]:
     )
 
 
-def duel_claims(tables: Tables) -> Iterator[Claim]:
-    duels = tables["duels"]
-    titles = {"lpb-duel": "lpb-duel", "double-ts": "double TS", "double-ts-top": "double TS top actions"}
-    regret = {
-        words.lower(): {title: per_draw(duels, name, kind="final", comparison=how) for name, title in titles.items()}
-        for how, words in COMPARISONS.items()
-    }
+def duel_claims(table: pl.DataFrame) -> Iterator[Claim]:
+    final = table.filter(kind="final")
+    regret = {title.lower(): by_policy(final, *DUELS, comparison=how) for how, title in COMPARISONS.items()}
     claim = "Relative feedback: lpb-duel's strong regret is below double Thompson sampling's."
     yield compare(claim, regret, below=0, beyond=True)
-    ends = duels.filter(kind="final", policy="lpb-duel", comparison="rewards").sort("draw")
-    alone = ends["true_state_alone"].drop_nulls().to_numpy()
+    alone = per_draw(final.drop_nulls("true_state_alone"), "lpb-duel", "true_state_alone", comparison="rewards")
     words = f"{alone.mean():.2f} for people whose best action no other state shares: " if len(alone) else ""
     yield judge(
         "Relative feedback: lpb-duel's posterior ends on the true state.",
-        ends["true_state"].to_numpy(),
+        per_draw(final, "lpb-duel", "true_state", comparison="rewards"),
         measure="its probability, over everyone",
         above=ON,
         detail=f"{words}duels with the best action do not separate states that share it",
@@ -103,10 +98,9 @@ def duel_claims(tables: Tables) -> Iterator[Claim]:
     )
 
 
-def pairing_costs(tables: Tables) -> Iterator[Claim]:
-    titles = {PAIRED: "lpbTS on pairs", "lpbts": "lpbTS", "lpb-duel": "lpb-duel"}
-    regret = {title: per_draw(tables["pairing"], name, kind="final") for name, title in titles.items()}
+def pairing_costs(table: pl.DataFrame) -> Iterator[Claim]:
     claim = "Rewards compared in consecutive pairs are used very inefficiently."
+    regret = by_policy(table, PAIRED, "lpbts", "lpb-duel", kind="final")
     yield compare(claim, {"": regret}, kind="ratio", above=INEFFICIENT)
 
 

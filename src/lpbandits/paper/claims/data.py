@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
+import polars as pl
 
-from lpbandits.paper.claims.check import ALIKE, COMPARABLE, Check, Claim, Tables, compare, judge
+from lpbandits.paper.claims.check import ALIKE, COMPARABLE, Check, Claim, compare, judge
 from lpbandits.paper.claims.curves import gap_closed
-from lpbandits.paper.claims.numbers import both, means_text, per_draw
-from lpbandits.paper.figures.movielens import NOTHING, RECOVERED, SHRUNK, TRUE
+from lpbandits.paper.claims.numbers import both, by_policy, means_text, per_draw
+from lpbandits.paper.figures.curves import SCALES
+from lpbandits.paper.figures.movielens import FIGURES, NOTHING, RECOVERED, SHRUNK, TRUE
+from lpbandits.paper.figures.recovery import LOGS
 from lpbandits.paper.movielens import ENVIRONMENTS
 from lpbandits.typing import FloatArray
 
@@ -21,12 +23,11 @@ LOW = 28.0
 """Maximum regret of lpb-ids with a recovered model."""
 
 
-def movielens_claims(tables: Tables, dataset: str) -> Iterator[Claim]:
+def movielens_claims(table: pl.DataFrame, title: str) -> Iterator[Claim]:
     """Judge the paper's claims about a dataset; recovered models are in its first draws only."""
-    title = f"MovieLens {dataset.upper()}"
-    ends = partial(per_draw, tables[f"movielens-{dataset}"], kind="final")
-    lpbts, mts = (ends(policy, level=TRUE, environment="same") for policy in ("lpbts", "mts"))
-    regret = {"lpbTS": lpbts, "mTS": mts, "TS": ends("ts", level=NOTHING, environment="same")}
+    ends = partial(per_draw, table, kind="final")
+    regret = by_policy(table, "lpbts", "mts", kind="final", level=TRUE, environment="same")
+    regret["TS"] = ends("ts", level=NOTHING, environment="same")
     claim, note = f"{title}, same scale: lpbTS is comparable to mTS.", gap_closed(*regret.values())
     yield compare(claim, {"": regret}, kind="ratio", below=COMPARABLE, note=note, headline=True)
     lpbts, *others = (ends(p, level=TRUE, environment="different") for p in ("lpbts", "mts", "mts-common"))
@@ -69,17 +70,13 @@ def movielens_claims(tables: Tables, dataset: str) -> Iterator[Claim]:
     )
 
 
-def claims_beyond(tables: Tables, dataset: str) -> Iterator[Claim]:
+def claims_beyond(table: pl.DataFrame, title: str) -> Iterator[Claim]:
     """Judge further claims: policies with the same model, and a recovered model with shrunk utilities."""
-    title = f"MovieLens {dataset.upper()}"
-    ends = partial(per_draw, tables[f"movielens-{dataset}"], kind="final")
+    ends = partial(per_draw, table, kind="final")
     for environment, words in WORDS.items():
+        final = table.filter(kind="final", environment=environment)
         for rival, name in RIVALS.items():
-            titles = {"lpbts": "lpbTS", rival: name}
-            levels = {
-                level: {titles[policy]: ends(policy, level=level, environment=environment) for policy in titles}
-                for level in (TRUE, *RECOVERED)
-            }
+            levels = {level: by_policy(final, "lpbts", rival, level=level) for level in (TRUE, *RECOVERED)}
             claim = f"{title}, {words}: with the same model, true or recovered, lpbTS loses less than {name}."
             yield compare(claim, levels, below=0, beyond=True)
     means = {
@@ -104,16 +101,15 @@ def claims_beyond(tables: Tables, dataset: str) -> Iterator[Claim]:
     yield compare(claim, pairs, measure="lpb-ids, shrunk − lpbTS, scale-free", below=0, beyond=True)
 
 
-def recovery_claims(tables: Tables) -> Iterator[Claim]:
-    table = tables["recovery"].sort("draw")
+def recovery_claims(table: pl.DataFrame) -> Iterator[Claim]:
     few, *_, many = sorted(set(table["people"].to_list()))
+    methods = table.rename({"method": "policy"})
 
     def errors(method: str, people: int) -> dict[str, FloatArray]:
-        rows = table.filter(method=method, people=people)
         return {
-            f"{log} logs, {scale} scale": rows.filter(log=log, scale=scale)["error"].to_numpy().astype(np.float64)
-            for log in ("complete", "incomplete")
-            for scale in ("same", "different")
+            f"{log} logs, {scale} scale": per_draw(methods, method, "error", people=people, log=log, scale=scale)
+            for log in LOGS
+            for scale in SCALES
         }
 
     def improves(method: str, name: str, *, beyond: bool = False) -> Claim:
@@ -136,8 +132,8 @@ def recovery_claims(tables: Tables) -> Iterator[Claim]:
 
 CHECKS = [
     *(
-        Check((f"movielens-{dataset}",), partial(claims, dataset=dataset))
-        for dataset in ("1m", "20m", "32m")
+        Check((figure.name,), partial(claims, title=figure.title))
+        for figure in FIGURES
         for claims in (movielens_claims, claims_beyond)
     ),
     Check(("recovery",), recovery_claims),

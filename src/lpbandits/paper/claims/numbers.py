@@ -11,11 +11,31 @@ from lpbandits.typing import FloatArray
 Along = dict[float, FloatArray]
 """Values per draw at each value of the parameter that a figure varies."""
 
+TITLES = {
+    "lpbts": "lpbTS",
+    "lpbts-marginal": "lpbTS marginal",
+    "lpb-paired": "lpbTS on pairs",
+    "mts": "mTS",
+    "ts": "TS",
+    "ts-top": "TS top actions",
+    "ts-narrow": "TS with N(0, 1)",
+    "double-ts": "double TS",
+    "double-ts-top": "double TS top actions",
+}
+"""Titles of policies in claims; other policies have their name."""
+
 
 def per_draw(table: pl.DataFrame, policy: str, column: str = "regret", **where: float | str) -> FloatArray:
     """Return one value per draw for a policy, in the order of the draws."""
     rows = table.filter(pl.col("policy") == policy, **where).sort("draw")
     return rows[column].to_numpy().astype(np.float64)
+
+
+def by_policy(
+    table: pl.DataFrame, *policies: str, column: str = "regret", **where: float | str
+) -> dict[str, FloatArray]:
+    """Return the values per draw of several policies, by their titles."""
+    return {TITLES.get(policy, policy): per_draw(table, policy, column, **where) for policy in policies}
 
 
 def along(table: pl.DataFrame, policy: str, column: str = "regret") -> Along:

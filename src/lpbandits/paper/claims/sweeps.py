@@ -6,16 +6,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from lpbandits.paper.claims.check import ALIKE, CONSTANT, VASTLY, Check, Claim, Tables, judge
+from lpbandits.paper.claims.check import ALIKE, CONSTANT, VASTLY, Check, Claim, judge
 from lpbandits.paper.claims.curves import ends
-from lpbandits.paper.claims.numbers import Along, along, along_text, both, from_first, steps
+from lpbandits.paper.claims.numbers import TITLES, Along, along, along_text, both, from_first, steps
 from lpbandits.paper.figures.curves import SCALES
 from lpbandits.paper.figures.sweeps import FIGURES, INCREMENTAL
 from lpbandits.paper.spec import FULL
 from lpbandits.typing import FloatArray
 
-SAME_SWEEPS = tuple(figure.name for figure in FIGURES if figure.name.endswith("-same"))
-LIMITED = {"lpbts": "lpbTS", "mts": "mTS", "ts-top": "TS top actions"}
+SAME_SWEEPS = {figure.name: figure for figure in FIGURES if figure.name.endswith("-same")}
 AT = 20.0
 """Number of states with m = k in the figures with 20 actions."""
 
@@ -24,17 +23,6 @@ def rises(claim: str, values: Along, symbol: str, what: str, places: int = 0, **
     """Judge whether values rise from each value of the parameter to the next."""
     measure, detail = f"{what}, from one {symbol} to the next", along_text(values, symbol, places)
     return judge(claim, steps(values, symbol), measure=measure, above=0, detail=detail, **options)
-
-
-def active_rise(name: str, symbol: str, what: str) -> Check:
-    """Return the check whether the active constraints of lpbTS grow in a figure."""
-
-    def run(tables: Tables) -> Iterator[Claim]:
-        scale = SCALES["same" if name.endswith("-same") else "different"]
-        claim = f"{scale}: active constraints of lpbTS grow {what}."
-        yield rises(claim, along(tables[name], "lpbts", "active_all"), symbol, "active constraints", 2)
-
-    return Check((name,), run)
 
 
 def is_constant(claim: str, regret: Along, symbol: str, **options: Any) -> Claim:
@@ -48,20 +36,31 @@ def benefit_changes(claim: str, table: pl.DataFrame, policy: str, symbol: str, *
     """Judge how the ratio of the regret of TS to that of a policy changes from each value to the next."""
     ours, plain = along(table, policy), along(table, "ts")
     benefit = {x: plain[x] / ours[x] for x in ours}
-    what = f"TS / {LIMITED[policy]}"
+    what = f"TS / {TITLES[policy]}"
     measure, detail = f"{what}, factor from one {symbol} to the next", f"{what}: {along_text(benefit, symbol)}"
     return judge(claim, steps(benefit, symbol, ratio=True), kind="ratio", measure=measure, detail=detail, **options)
 
 
-def both_claims(tables: Tables) -> Iterator[Claim]:
-    mts, lpbts = (along(tables["vary-both"], policy) for policy in ("mts", "lpbts"))
+def active_rise(name: str, symbol: str, what: str) -> Check:
+    """Return the check whether the active constraints of lpbTS grow in a figure."""
+    scale = SCALES["same" if name in SAME_SWEEPS else "different"]
+    claim = f"{scale}: active constraints of lpbTS grow {what}."
+
+    def judge_rise(table: pl.DataFrame) -> Iterator[Claim]:
+        yield rises(claim, along(table, "lpbts", "active_all"), symbol, "active constraints", 2)
+
+    return Check((name,), judge_rise)
+
+
+def both_claims(table: pl.DataFrame) -> Iterator[Claim]:
+    mts, lpbts = (along(table, policy) for policy in ("mts", "lpbts"))
     yield rises("Different scales, k = m: the regret of mTS grows with k.", mts, "k", "mTS", 1, headline=True)
     yield is_constant("Different scales, k = m: the regret of lpbTS is fairly constant.", lpbts, "k", headline=True)
 
 
-def top_actions_are_poor(tables: Tables) -> Iterator[Claim]:
-    ours, top = (along(tables["vary-states"], policy) for policy in ("lpbts", "ts-top"))
-    ratios = {"m = 5, k = 10": ends(tables, "lpbts", "different") / ends(tables, "ts-top", "different")}
+def top_actions_are_poor(states: pl.DataFrame, curves: pl.DataFrame) -> Iterator[Claim]:
+    ours, top = (along(states, policy) for policy in ("lpbts", "ts-top"))
+    ratios = {"m = 5, k = 10": ends(curves, "lpbts", "different") / ends(curves, "ts-top", "different")}
     yield judge(
         "Different scales: TS limited to the actions that are best in some state is poor: lpbTS is vastly better.",
         ratios | {f"m = {m:g}, k = 20": ours[m] / top[m] for m in ours},
@@ -73,8 +72,8 @@ def top_actions_are_poor(tables: Tables) -> Iterator[Claim]:
     )
 
 
-def state_claims(tables: Tables) -> Iterator[Claim]:
-    regret = {title: along(tables["vary-states"], policy) for policy, title in LIMITED.items()}
+def state_claims(table: pl.DataFrame) -> Iterator[Claim]:
+    regret = {TITLES[policy]: along(table, policy) for policy in ("lpbts", "mts", "ts-top")}
     detail = "; ".join(f"{title} {along_text(values, 'm', 0)}" for title, values in regret.items())
     rises: dict[str, FloatArray] = {}
     ratios: dict[str, FloatArray] = {}
@@ -94,16 +93,16 @@ def state_claims(tables: Tables) -> Iterator[Claim]:
         headline=True,
     )
     for policy in ("lpbts", "mts"):
-        claim = f"Different scales, k = 20: more states shrink the benefit of {LIMITED[policy]} over plain TS."
-        yield benefit_changes(claim, tables["vary-states"], policy, "m", below=1)
+        claim = f"Different scales, k = 20: more states shrink the benefit of {TITLES[policy]} over plain TS."
+        yield benefit_changes(claim, table, policy, "m", below=1)
     lpbts, mts = regret["lpbTS"], regret["mTS"]
     gaps = {f"m = {m:g}": lpbts[m] - mts[m] for m in lpbts}
     claim = "Different scales, k = 20 fixed (so the interval too): mTS still loses more than lpbTS."
     yield judge(claim, gaps, measure="lpbTS − mTS", below=0, detail=f"mTS {along_text(mts, 'm', 0)}")
 
 
-def mts_grows_less_at_a_fixed_interval(tables: Tables) -> Iterator[Claim]:
-    fixed, growing = (along(tables[name], "mts") for name in ("vary-states", "vary-both"))
+def mts_grows_less_at_a_fixed_interval(states: pl.DataFrame, both_grow: pl.DataFrame) -> Iterator[Claim]:
+    fixed, growing = along(states, "mts"), along(both_grow, "mts")
     (low, *_, high), (small, *_, large) = fixed, growing
     one, other = both(np.divide(*both(fixed[high], fixed[low])), np.divide(*both(growing[large], growing[small])))
     claim = "Different scales, k = 20 fixed (so the interval too): mTS does not grow as it does with k = m."
@@ -112,44 +111,42 @@ def mts_grows_less_at_a_fixed_interval(tables: Tables) -> Iterator[Claim]:
     yield judge(claim, one / other, kind="ratio", measure=measure, below=VASTLY, detail=detail)
 
 
-def gap_claims(tables: Tables) -> Iterator[Claim]:
-    mts, lpbts = (along(tables["vary-gap"], policy) for policy in ("mts", "lpbts"))
-    yield rises("Different scales, interval as printed: wider gaps make mTS worse.", mts, "Δ", "mTS")
-    yield is_constant("Different scales: lpbTS stays stably low as gaps grow.", lpbts, "Δ")
+def gap_claims(table: pl.DataFrame) -> Iterator[Claim]:
+    claim = "Different scales, interval as printed: wider gaps make mTS worse."
+    yield rises(claim, along(table, "mts"), "Δ", "mTS")
+    yield is_constant("Different scales: lpbTS stays stably low as gaps grow.", along(table, "lpbts"), "Δ")
 
 
-def wide_gap_claims(tables: Tables) -> Iterator[Claim]:
+def wide_gap_claims(table: pl.DataFrame) -> Iterator[Claim]:
     claim = "Different scales, levels that spread with Δ as the text explains: wider gaps make mTS worse."
-    yield rises(claim, along(tables["vary-gap-wide"], "mts"), "Δ", "mTS")
+    yield rises(claim, along(table, "mts"), "Δ", "mTS")
 
 
-def action_claims(tables: Tables) -> Iterator[Claim]:
+def action_claims(table: pl.DataFrame) -> Iterator[Claim]:
     claim = "Different scales: the benefit of lpbTS over plain TS grows as actions outnumber states (m = 10)."
-    yield benefit_changes(claim, tables["vary-actions"], "lpbts", "k", above=1, headline=True)
+    yield benefit_changes(claim, table, "lpbts", "k", above=1, headline=True)
 
 
-def mts_wins_everywhere_on_the_same_scale(tables: Tables) -> Iterator[Claim]:
+def mts_wins_everywhere_on_the_same_scale(*tables: pl.DataFrame) -> Iterator[Claim]:
     """Judge each world once: some are in several figures."""
     gaps: dict[str, FloatArray] = {}
-    for figure in FIGURES:
-        if figure.name in SAME_SWEEPS:
-            mts, lpbts = (along(tables[figure.name], policy) for policy in ("mts", "lpbts"))
-            worlds = {float(case.settings["x"]): case.settings["world"] for case in figure.cases(FULL)}
-            for x, world in worlds.items():
-                where = f"m = {world['states']}, k = {world['actions']}, Δ = {world.get('gap', 0.2):g}"
-                if x in mts:
-                    gaps.setdefault(where, mts[x] - lpbts[x])
+    for figure, table in zip(SAME_SWEEPS.values(), tables, strict=True):
+        mts, lpbts = (along(table, policy) for policy in ("mts", "lpbts"))
+        worlds = {float(case.settings["x"]): case.settings["world"] for case in figure.cases(FULL)}
+        for x in mts:
+            where = "m = {states}, k = {actions}, Δ = {gap:g}".format(**{"gap": 0.2, **worlds[x]})
+            gaps.setdefault(where, mts[x] - lpbts[x])
     claim = "Same scale: mTS loses less than lpbTS in every setting."
-    most, least = (pick(float(gap.mean()) for gap in gaps.values()) for pick in (min, max))
-    detail = f"the differences range from {least:.1f} to {most:.1f}"
+    means = [float(gap.mean()) for gap in gaps.values()]
+    detail = f"the differences range from {max(means):.1f} to {min(means):.1f}"
     yield judge(claim, gaps, measure="mTS − lpbTS", below=0, detail=detail)
 
 
-def refit_or_incremental(tables: Tables) -> Iterator[Claim]:
-    refit, incremental = (along(tables["vary-actions"], name) for name in ("lpbts", INCREMENTAL))
+def refit_or_incremental(actions: pl.DataFrame, curves: pl.DataFrame) -> Iterator[Claim]:
+    refit, incremental = (along(actions, name) for name in ("lpbts", INCREMENTAL))
     ratios = {f"m = 10, k = {k:g}": refit[k] / incremental[k] for k in refit}
     for scale, title in SCALES.items():
-        ratios[f"m = 5, k = 10, {title.lower()}"] = ends(tables, "lpbts", scale) / ends(tables, INCREMENTAL, scale)
+        ratios[f"m = 5, k = 10, {title.lower()}"] = ends(curves, "lpbts", scale) / ends(curves, INCREMENTAL, scale)
     yield judge(
         "The paper's two forms of lpbTS, refit and incremental, lose about the same.",
         ratios,
@@ -162,10 +159,10 @@ def refit_or_incremental(tables: Tables) -> Iterator[Claim]:
     )
 
 
-def bound_claims(tables: Tables) -> Iterator[Claim]:
+def bound_claims(table: pl.DataFrame) -> Iterator[Claim]:
     """Judge the bound and the measured growth; each person is a draw."""
     kinds = ("bound-preference", "bound-plain", "lpbts", "ts")
-    bound, plain, lpbts, ts = (along(tables["bound-size"], kind, "value") for kind in kinds)
+    bound, plain, lpbts, ts = (along(table, kind, "value") for kind in kinds)
     claim = "The more actions and states (k = m), the smaller the bound of Theorem 1."
     changes, detail = steps(bound, "k"), along_text(bound, "k", 2)
     yield judge(claim, changes, measure="change from one k to the next", below=0, detail=detail)
@@ -198,6 +195,6 @@ CHECKS = [
     active_rise("vary-actions-same", "k", "with k (m = 10)"),
     Check(("vary-actions", "regret-curves"), refit_or_incremental),
     active_rise("vary-noise", "σ", "with the noise"),
-    Check(SAME_SWEEPS, mts_wins_everywhere_on_the_same_scale),
+    Check(tuple(SAME_SWEEPS), mts_wins_everywhere_on_the_same_scale),
     Check(("bound-size",), bound_claims),
 ]

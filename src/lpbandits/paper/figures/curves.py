@@ -12,8 +12,8 @@ from lpbandits.paper.figures.sweeps import simulate_settings
 from lpbandits.paper.spec import Figure, Size
 from lpbandits.simulation import Results
 from lpbandits.typing import Json
-from lpbandits.views.charts.base import Chart, hstack
-from lpbandits.views.charts.policies import regret_chart, top_of
+from lpbandits.views.charts.base import Chart, grid
+from lpbandits.views.charts.policies import round_chart, top_of
 from lpbandits.worlds import DuellingWorld, SyntheticWorld
 
 SCALES = {"same": "Same scale", "different": "Different scales"}
@@ -37,7 +37,7 @@ def _plan(size: Size, draws: int, *, parameter: str, values: Iterable[str], halv
 
 def _panels(curves: pl.DataFrame, parameter: str, titles: Mapping[str, str], **options: Any) -> Chart:
     parts = {title: curves.filter(pl.col(parameter) == value) for value, title in titles.items()}
-    return hstack(*(regret_chart(part, title=title, **options) for title, part in parts.items()))
+    return grid(round_chart(part, title=title, **options) for title, part in parts.items())
 
 
 def _run_regret(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
@@ -86,7 +86,7 @@ def _run_pairing(settings: Json, seed: int, threads: int | None) -> pl.DataFrame
 
 def _pairing_chart(table: pl.DataFrame) -> Chart:
     title = "Rewards, rewards in pairs, duels: regret by plays"
-    return regret_chart(table.filter(kind="curve"), title=title, along="play (a duel is two)")
+    return round_chart(table.filter(kind="curve"), title=title, along="play (a duel is two)")
 
 
 REGRET_CURVES = [

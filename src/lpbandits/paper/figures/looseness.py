@@ -12,7 +12,7 @@ from lpbandits.paper.spec import Figure, Size
 from lpbandits.policies.latent import LpbTS
 from lpbandits.simulation import rollout
 from lpbandits.typing import FloatArray, Json
-from lpbandits.views.charts.base import Chart, hstack, vstack
+from lpbandits.views.charts.base import Chart, grid
 from lpbandits.views.charts.policies import line_chart
 from lpbandits.worlds import SyntheticWorld
 
@@ -82,7 +82,7 @@ def _mean(values: list[float]) -> float | None:
 
 
 def _chart(table: pl.DataFrame) -> Chart:
-    rows = []
+    panels = []
     for m, k in SIZES:
         part = table.filter(size=f"m={m} k={k}")
         probability = line_chart(
@@ -100,8 +100,8 @@ def _chart(table: pl.DataFrame) -> Chart:
             title=f"Looseness of the paper's bound, {m} states, {k} actions",
             subtitle="mean over plausible states, and mean difference of two of them",
         )
-        rows.append(hstack(probability, loose))
-    return vstack(*rows)
+        panels += [probability, loose]
+    return grid(panels)
 
 
 FIGURES = [

@@ -22,7 +22,7 @@ from lpbandits.statistics import t_multiplier
 from lpbandits.text import pluralize
 from lpbandits.typing import Json
 from lpbandits.views.charts.base import Chart, grid
-from lpbandits.views.charts.policies import dot_chart, regret_chart, top_of
+from lpbandits.views.charts.policies import dot_chart, round_chart, top_of
 from lpbandits.worlds import Population
 
 PEOPLE = 100
@@ -143,7 +143,7 @@ def _regret(table: pl.DataFrame, title: str, draws: dict[str, str]) -> list[Char
     top = top_of(curves)
     off = ", off the chart" if plain > top else ""
     return [
-        regret_chart(
+        round_chart(
             curves.filter(level=level),
             title=f"{title}: {level}",
             subtitle=f"{draws[level]}; TS without a model: {plain:.0f}{off}",

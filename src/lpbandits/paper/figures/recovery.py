@@ -86,7 +86,7 @@ def _chart(table: pl.DataFrame) -> Chart:
         for log in LOGS
         for scale, title in SCALES.items()
     ]
-    return grid(panels, columns=2)
+    return grid(panels)
 
 
 FIGURES = [

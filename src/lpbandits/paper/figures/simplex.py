@@ -9,7 +9,7 @@ import polars as pl
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.spec import Figure
 from lpbandits.typing import FloatArray
-from lpbandits.views.charts.base import Chart
+from lpbandits.views.charts.base import Chart, grid
 from lpbandits.views.charts.models import STATE_COLOURS
 
 MODEL = PreferenceModel([[0, 1, 2], [1, 2, 0], [2, 0, 1]], actions=["action 1", "action 2", "action 3"])
@@ -45,8 +45,7 @@ def region(ordering: np.ndarray) -> FloatArray:
 
 
 def _chart(table: pl.DataFrame) -> Chart:
-    panels = (_panel(table.filter(problem=problem), title) for problem, title in PROBLEMS.items())
-    return alt.hconcat(*panels, spacing=24)
+    return grid((_panel(table.filter(problem=problem), title) for problem, title in PROBLEMS.items()), columns=3)
 
 
 def _panel(table: pl.DataFrame, title: str) -> Chart:

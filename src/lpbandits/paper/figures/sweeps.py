@@ -15,7 +15,7 @@ from lpbandits.policies.baselines import TS
 from lpbandits.simulation import Results, simulate
 from lpbandits.simulation.run import Build
 from lpbandits.typing import Json
-from lpbandits.views.charts.base import Chart, hstack
+from lpbandits.views.charts.base import Chart, grid
 from lpbandits.views.charts.policies import line_chart
 from lpbandits.worlds import SyntheticWorld, World
 
@@ -141,10 +141,8 @@ def sweep_chart(table: pl.DataFrame, label: str) -> Chart:
         for part, name in (("other", "other states"), ("all", "all states"), ("true", "true state"))
     ]
     chart = partial(line_chart, x=label, subtitle="bands: sd over people; bars: standard error over draws")
-    return hstack(
-        chart(points(shown, "regret", "policy", "x"), y="regret at the last round", title="Regret"),
-        chart(pl.concat(active), y="active constraints of lpbTS", title="Active constraints"),
-    )
+    regret = chart(points(shown, "regret", "policy", "x"), y="regret at the last round", title="Regret")
+    return grid([regret, chart(pl.concat(active), y="active constraints of lpbTS", title="Active constraints")])
 
 
 _SIZES = (5, 10, 20, 30, 40, 50)

@@ -4,7 +4,7 @@ A policy has one colour and one name in every chart. Lines are labelled at their
 """
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 import altair as alt
@@ -37,10 +37,16 @@ COLOURS = {
     "two-stage, scale-free": "#0b6e99",
     "EM": "#7a4fa3",
     "mTS, common means": "#b35c00",
+    "bound-plain": "#9aa0a8",
+    "bound-preference": "#24292f",
+    "taste": "#b3261e",
+    "item-knn": "#5b5ea6",
+    "ease": "#009b77",
+    "ceiling": "#8a6d3b",
 }
 """Colours of the registered policies and of other series that several charts share."""
 
-Chart: TypeAlias = alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.HConcatChart | alt.VConcatChart
+Chart: TypeAlias = alt.LayerChart | alt.FacetChart | alt.ConcatChart
 """Any chart that a report can hold."""
 
 _SPARE = ["#5b5ea6", "#9b2335", "#009b77", "#b565a7", "#955251", "#e15d44"]
@@ -51,8 +57,6 @@ Text in charts uses only characters of this font: a missing one would change the
 """
 TITLE_WIDTH, SUBTITLE_WIDTH = 38, 58
 """Characters per line of a title and a subtitle."""
-LOG_TICKS = [unit * 10.0**power for power in range(-3, 5) for unit in (1, 2, 5)]
-"""Ticks of logarithmic axes."""
 INK = "#24292f"
 QUIET = "#6b7280"
 
@@ -63,24 +67,16 @@ def colours_of(policies: list[str]) -> list[str]:
     return [COLOURS.get(policy) or next(spare) for policy in policies]
 
 
-def hstack(*charts: Chart) -> Chart:
-    """Place charts side by side, each with its own colours."""
-    return _with_own_colours(alt.hconcat(*charts, spacing=60))
-
-
-def vstack(*charts: Chart) -> Chart:
-    """Place charts one below the other, each with its own colours."""
-    return _with_own_colours(alt.vconcat(*charts, spacing=30))
-
-
-def grid(charts: Sequence[Chart], columns: int) -> Chart:
+def grid(charts: Iterable[Chart], columns: int = 2) -> Chart:
     """Place charts in rows of `columns`, each with its own colours."""
-    return _with_own_colours(alt.concat(*charts, columns=columns, spacing=28))
-
-
-def _with_own_colours(combined: Chart) -> Chart:
+    combined = alt.concat(*charts, columns=columns, spacing=28)
     out: Chart = combined.resolve_scale(color="independent", strokeDash="independent")
     return out
+
+
+def panel(*layers: alt.Chart, title: str, subtitle: str = "", width: int | alt.Step, height: int | alt.Step) -> Chart:
+    """Return one chart of several layers."""
+    return alt.layer(*layers).properties(width=width, height=height, title=heading(title, subtitle))
 
 
 deferred_validation = alt.utils.schemapi.debug_mode(False)
@@ -122,16 +118,13 @@ def tooltips(titles: Mapping[str, str], number_format: str) -> list[alt.Tooltip]
     return [alt.Tooltip(f"{name}:Q", title=title, format=number_format) for name, title in titles.items()]
 
 
-def titled(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add a column with the name of each policy."""
-    return frame.with_columns(name=pl.col("policy").replace_strict(names_of(frame["policy"].unique())))
-
-
-def colour_of(policies: Iterable[str]) -> alt.Color:
-    """Return the colour encoding of policies by name, without a legend."""
-    ordered = list(dict.fromkeys(policies))
-    named = names_of(ordered)
-    return colour_scale("name", {named[p]: c for p, c in zip(ordered, colours_of(ordered), strict=True)})
+def titled(frame: pl.DataFrame, names: Mapping[str, str] | None = None) -> tuple[pl.DataFrame, alt.Color]:
+    """Replace the column of policies by one of their names; return also the colour encoding of the names."""
+    policies = frame["policy"].unique(maintain_order=True).to_list()
+    names = names or names_of(policies)
+    colours = zip((names[policy] for policy in policies), colours_of(policies), strict=True)
+    named = frame.with_columns(name=pl.col("policy").replace_strict(names)).drop("policy")
+    return named, colour_scale("name", dict(colours))
 
 
 def colour_scale(field: str, colours: Mapping[str, str], legend: alt.Legend | None = None) -> alt.Color:

@@ -10,12 +10,11 @@ import polars as pl
 from lpbandits.simulation.bounds import AXES, Bounds, growth_ratio
 from lpbandits.text import display, unique_labels
 from lpbandits.theory import differ_probability, nearest_inversions
-from lpbandits.views.charts.base import INK, LOG_TICKS, QUIET, Chart, colour_scale, colours_of, heading, tooltips
-from lpbandits.views.charts.labels import end_labels
+from lpbandits.views.charts.base import INK, QUIET, Chart, colours_of, panel, tooltips
+from lpbandits.views.charts.labels import labelled_lines
 from lpbandits.views.tables import name_of, names_of
 
-BOUND_COLOURS = {"bound-plain": "#9aa0a8", "bound-preference": INK}
-_TITLES = {"bound-plain": "bound, knowing nothing", "bound-preference": "bound, knowing the orderings"}
+_BOUNDS = {"bound-plain": "bound, knowing nothing", "bound-preference": "bound, knowing the orderings"}
 
 Study = Sequence[tuple[float, Bounds]]
 """Bounds at each value of an axis."""
@@ -27,45 +26,32 @@ _ROWS = {
     "latent_printed": "knows the means, as printed",
 }
 _HEIGHT = 330
-_PER_LOG_T = "regret per log T"
 TICKS = 1000
 """Maximum number of people with a tick."""
 
 
 def against_chart(table: pl.DataFrame, axis: str) -> Chart:
     """Return a chart of bounds and measured growth of regret against one axis; `table` is from `table_against`."""
-    kinds = table["kind"].unique(maintain_order=True).to_list()
-    named = {**names_of(kinds), **_TITLES}
-    frame = table.with_columns(name=pl.col("kind").replace_strict(named))
-    policies = [kind for kind in kinds if kind not in BOUND_COLOURS]
-    colours = {**BOUND_COLOURS, **dict(zip(policies, colours_of(policies), strict=True))}
-    colour = colour_scale("name", {named[kind]: colours[kind] for kind in kinds})
-    patterns = [[6, 4] if kind in BOUND_COLOURS else [1, 0] for kind in kinds]
-    dash = alt.StrokeDash(
-        "name:N", scale=alt.Scale(domain=[named[kind] for kind in kinds], range=patterns), legend=None
-    )
     along = AXES[axis][0]
     scale = alt.Scale(type="log" if axis == "gap" else "linear", nice=False, padding=14, zero=False)
     values = alt.Axis(values=sorted(set(table["x"].to_list())), format="~g" if axis == "gap" else "d")
-    base = alt.Chart(frame).encode(alt.X("x:Q", title=along, scale=scale, axis=values), colour)
-    means = [mean for mean in frame["mean"].to_list() if mean > 0]
-    low, high = (0.7 * min(means), 1.4 * max(means)) if means else (0.1, 10.0)
-    log_scale = alt.Scale(type="log", domain=[low, high], nice=False, clamp=True)
-    ticks = alt.Axis(values=[tick for tick in LOG_TICKS if low <= tick <= high], format="~g")
-    ends = {"low": f"max(datum.mean - 2 * datum.se, {low})", "high": "datum.mean + 2 * datum.se"}
-    bands = base.transform_calculate(**ends).mark_area(opacity=0.13, clip=True)
-    tips = [alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title=along), alt.Tooltip("mean:Q", format=".3g")]
-    tips += tooltips({"se": "± standard error", "sd": "spread over people"}, ".2g")
-    lines = base.mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=45)).encode(
-        alt.Y("mean:Q", title=_PER_LOG_T, scale=log_scale, axis=ticks), strokeDash=dash, tooltip=tips
+    means = [mean for mean in table["mean"].to_list() if mean > 0] or [1.0]
+    tips = [alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title=along)]
+    tips += [*tooltips({"y": "mean"}, ".3g"), *tooltips({"se": "± standard error", "sd": "spread over people"}, ".2g")]
+    return labelled_lines(
+        table.rename({"kind": "policy", "mean": "y"}).with_columns(band=2 * pl.col("se")),
+        x=alt.X("x:Q", title=along, scale=scale, axis=values),
+        y="regret per log T",
+        limits=(0.7 * min(means), 1.4 * max(means)),
+        tips=tips,
+        title=f"Growth of regret against {along}",
+        subtitle="bounds, and the policies' growth from round T/10 to T; bands: ± 2 standard errors",
+        names=names_of(table["kind"]) | _BOUNDS,
+        dashed=_BOUNDS.values(),
+        log=True,
+        width=430,
+        height=_HEIGHT,
     )
-    labels = end_labels(frame, value="mean", along="x", limits=(low, high), colour=colour, height=_HEIGHT, log=True)
-    title = heading(
-        f"Growth of regret against {along}",
-        "bounds, and the policies' growth from round T/10 to T; bands: ± 2 standard errors",
-    )
-    layers = (bands.encode(alt.Y("low:Q", title=_PER_LOG_T), alt.Y2("high:Q")), lines, *labels)
-    return alt.layer(*layers).properties(width=430, height=_HEIGHT, title=title)
 
 
 def growth_ratio_chart(study: Study, axis: str, policy: str = "lpbts") -> Chart:
@@ -83,8 +69,8 @@ def growth_ratio_chart(study: Study, axis: str, policy: str = "lpbts") -> Chart:
     errors = base.mark_rule(color=INK, strokeWidth=1.5).encode(alt.Y("low:Q", title=of), alt.Y2("high:Q"))
     text = base.mark_text(dy=-10, dx=16, align="left", fontSize=13, color=INK).encode(y, text="label:N")
     line = alt.Chart(pl.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[5, 4], color=INK).encode(y="one:Q")
-    title = heading(f"Growth of regret over the bound: {name_of(policy)}", "1 (dashed) is the best possible")
-    return alt.layer(bars, errors, line, text).properties(width=alt.Step(84), height=_HEIGHT, title=title)
+    title, subtitle = f"Growth of regret over the bound: {name_of(policy)}", "1 (dashed) is the best possible"
+    return panel(bars, errors, line, text, title=title, subtitle=subtitle, width=alt.Step(84), height=_HEIGHT)
 
 
 def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 40, 50)) -> Chart:
@@ -109,8 +95,8 @@ def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 3
     )
     rule = half.mark_rule(strokeDash=[5, 4], color="#9aa0a8")
     word = half.mark_text(align="left", dx=4, dy=-8, x=0, color=QUIET, fontSize=12).encode(text="word:N")
-    title = heading("Distance of the nearest other state", "the nearest of k random states, exact")
-    return alt.layer(rule, word, line).properties(width=430, height=_HEIGHT, title=title)
+    title, subtitle = "Distance of the nearest other state", "the nearest of k random states, exact"
+    return panel(rule, word, line, title=title, subtitle=subtitle, width=430, height=_HEIGHT)
 
 
 def people_chart(bounds: Bounds) -> Chart:
@@ -147,8 +133,8 @@ def people_chart(bounds: Bounds) -> Chart:
     )
     of = "" if finite.all() else f" over the {int(finite.sum())} people without an infinite bound"
     shown = f" (first {TICKS:,})" if len(bounds.people) > TICKS else ""
-    title = heading("Bounds per person", f"one tick per person{shown}; diamond: mean{of}")
-    return alt.layer(*layers).properties(width=430, height=alt.Step(36), title=title)
+    subtitle = f"one tick per person{shown}; diamond: mean{of}"
+    return panel(*layers, title="Bounds per person", subtitle=subtitle, width=430, height=alt.Step(36))
 
 
 def rates_chart(bounds: Bounds, most: int = 25) -> Chart:
@@ -167,8 +153,5 @@ def rates_chart(bounds: Bounds, most: int = 25) -> Chart:
     )
     cut = f"; the {most} most played of {len(frame)} others" if len(frame) > most else ""
     best = display(names[shown.best], 40)
-    title = heading(
-        "Exploration of an optimal policy",
-        f"person 0; the best action, {best}, is played without limit and omitted{cut}",
-    )
-    return alt.layer(chart).properties(width=alt.Step(24), height=200, title=title)
+    subtitle = f"person 0; the best action, {best}, is played without limit and omitted{cut}"
+    return panel(chart, title="Exploration of an optimal policy", subtitle=subtitle, width=alt.Step(24), height=200)

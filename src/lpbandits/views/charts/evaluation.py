@@ -5,19 +5,9 @@ import numpy as np
 import polars as pl
 
 from lpbandits.evaluation.results import Evaluation, Gain, titled
-from lpbandits.views.charts.base import COLOURS, INK, Chart, colour_scale, heading
-from lpbandits.views.charts.labels import end_labels
-from lpbandits.views.charts.policies import HEIGHT
+from lpbandits.views.charts.base import INK, Chart, colour_scale, colours_of, panel, tooltips
+from lpbandits.views.charts.labels import labelled_lines
 
-_OTHERS = {
-    "random": "#9a9a9a",
-    "taste": "#b3261e",
-    "item-knn": "#5b5ea6",
-    "ease": "#009b77",
-    "ceiling": "#8a6d3b",
-    "best-possible": "#24292f",
-}
-_SPARE = "#955251"
 BETTER, WORSE = "#2a9d4a", "#c43c6b"
 SIDES = {"worse off": WORSE, "the same": "#9a9a9a", "better off": BETTER}
 BINS = 41
@@ -27,10 +17,10 @@ OMITTED = ("random", "best-possible")
 
 def gain_chart(evaluation: Evaluation) -> Chart:
     """Draw the gain of each contestant over popularity, with its interval."""
+    shown = [name for name in evaluation.policies if name not in ("popular", *OMITTED)]
     rows = [
-        (titled(name), score.vs_popularity, _colour(name))
-        for name, score in evaluation.policies.items()
-        if name not in ("popular", *OMITTED)
+        (titled(name), evaluation.policies[name].vs_popularity, colour)
+        for name, colour in zip(shown, colours_of(shown), strict=True)
     ]
     rows.sort(key=lambda row: -row[1].mean)
     return _forest(rows, "Gain over popularity", "after all rounds, in standard deviations of the person's ratings")
@@ -62,33 +52,30 @@ def _forest(rows: list[tuple[str, Gain, str]], title: str, subtitle: str) -> Cha
     )
     dots = base.mark_point(size=80, filled=True, opacity=1).encode(alt.X("mean:Q"), tooltip=tips)
     zero = alt.Chart(pl.DataFrame({"x": [0.0]})).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="x:Q")
-    return alt.layer(zero, bars, dots).properties(width=420, height=alt.Step(30), title=heading(title, subtitle))
+    return panel(zero, bars, dots, title=title, subtitle=subtitle, width=420, height=alt.Step(30))
 
 
 def curve_chart(evaluation: Evaluation) -> Chart:
     """Draw the mean score after each round, without the contestants in `OMITTED`."""
-    names = [name for name in evaluation.policies if name not in OMITTED]
-    rows = [
-        {"name": titled(name), "round": t, "score": score}
-        for name in names
-        for t, score in enumerate(evaluation.policies[name].curve, start=1)
-    ]
-    frame = pl.DataFrame(rows)
-    low, high = float(np.min(frame["score"].to_numpy())), float(np.max(frame["score"].to_numpy()))
-    room = 0.04 * (high - low) or 0.1
-    limits = (low - room, high + room)
-    scale = alt.Scale(domain=list(limits), nice=False, zero=False)
-    colour = colour_scale("name", {titled(name): _colour(name) for name in names})
-    lines = alt.Chart(frame).mark_line(strokeWidth=2.5)
-    chart = lines.encode(
-        alt.X("round:Q", title="round", scale=alt.Scale(nice=False), axis=alt.Axis(tickMinStep=1, format="d")),
-        alt.Y("score:Q", title="mean score so far", scale=scale),
-        colour,
-        tooltip=["name:N", "round:Q", alt.Tooltip("score:Q", format=".3f")],
+    curves = {name: score.curve for name, score in evaluation.policies.items() if name not in OMITTED}
+    frame = pl.concat(
+        pl.DataFrame({"policy": name, "x": range(1, len(curve) + 1), "y": curve}) for name, curve in curves.items()
     )
-    labels = end_labels(frame, value="score", along="round", limits=limits, colour=colour, height=HEIGHT)
-    title = heading("Mean score by round", "0 is a person's mean rating, 1 is one standard deviation above it")
-    return alt.layer(chart, *labels).properties(width=420, height=HEIGHT, title=title)
+    low, high = float(np.min(frame["y"].to_numpy())), float(np.max(frame["y"].to_numpy()))
+    room = 0.04 * (high - low) or 0.1
+    axis = alt.Axis(tickMinStep=1, format="d")
+    return labelled_lines(
+        frame,
+        x=alt.X("x:Q", title="round", scale=alt.Scale(nice=False), axis=axis),
+        y="mean score so far",
+        limits=(low - room, high + room),
+        tips=[alt.Tooltip("name:N"), alt.Tooltip("x:Q", title="round"), *tooltips({"y": "score"}, ".3f")],
+        title="Mean score by round",
+        subtitle="0 is a person's mean rating, 1 is one standard deviation above it",
+        names={name: titled(name) for name in curves},
+        points=False,
+        width=420,
+    )
 
 
 def people_chart(evaluation: Evaluation) -> Chart:
@@ -107,14 +94,10 @@ def people_chart(evaluation: Evaluation) -> Chart:
         alt.X("from:Q", bin="binned", title="gain per person", axis=alt.Axis(tickCount=8, format="+.1~f")),
         alt.X2("to:Q"),
         alt.Y("people:Q", title="people", axis=alt.Axis(tickMinStep=1)),
-        alt.Color("side:N", scale=alt.Scale(domain=list(SIDES), range=list(SIDES.values())), title=None),
+        colour_scale("side", SIDES, alt.Legend(title=None)),
         tooltip=[*(alt.Tooltip(f"{end}:Q", format="+.2f") for end in ("from", "to")), "people:Q"],
     )
     share = (
         f"{(gap < 0).mean():.0%} would have been better off with popularity, {(gap == 0).mean():.0%} equally well off"
     )
-    return alt.layer(chart).properties(width=420, height=220, title=heading("Distribution of gains", share))
-
-
-def _colour(name: str) -> str:
-    return _OTHERS.get(name) or COLOURS.get(name, _SPARE)
+    return panel(chart, title="Distribution of gains", subtitle=share, width=420, height=220)

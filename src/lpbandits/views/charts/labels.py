@@ -1,11 +1,16 @@
-"""Labels at the ends of lines, and dashes for lines that cover another line."""
+"""Lines that are labelled at their ends, and dashed if they cover another line."""
 
 import math
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 import altair as alt
 import numpy as np
 import polars as pl
 
+from lpbandits.views.charts.base import Chart, panel, titled
+
+HEIGHT = 320
 ROOM = 17
 """Pixels between two labels."""
 CLOSE = 0.012
@@ -13,6 +18,61 @@ CLOSE = 0.012
 LONG = 0.4
 """A line covers another if they are close for at least this share of their length."""
 DASH = [7, 4]
+LOG_TICKS = [unit * 10.0**power for power in range(-3, 5) for unit in (1, 2, 5)]
+"""Ticks of logarithmic axes."""
+
+
+def labelled_lines(
+    frame: pl.DataFrame,
+    *,
+    x: alt.X,
+    y: str,
+    limits: tuple[float, float],
+    tips: Sequence[alt.Tooltip],
+    title: str,
+    subtitle: str = "",
+    names: Mapping[str, str] | None = None,
+    dashed: Collection[str] = (),
+    points: bool = True,
+    log: bool = False,
+    width: int = 380,
+    height: int = HEIGHT,
+) -> Chart:
+    """Return a line per policy with its name at the end; a click selects lines.
+
+    `frame` has the columns policy, x and y; with `low` and `high` there are bars, with `band` light bands of y ± band.
+    `x` is the encoding of the x axis; the y axis has the title `y` and the limits, and is logarithmic with `log`.
+    `names` are the policies' names, by default the registered ones, and the names in `dashed` have dashed lines.
+    """
+    table, colour = titled(frame, names)
+    name = "toggle_" + re.sub(r"\W+", "_", title)
+    toggle = alt.selection_point(name=name, fields=["name"], on="click", toggle="true", clear="dblclick")
+    opacities = ((1.0, 0.08), (0.6, 0.05), (0.1, 0.0))  # if selected or not: of lines, of bars, of bands
+    solid, medium, faint = (alt.condition(toggle, alt.value(on), alt.value(off)) for on, off in opacities)
+    low, high = limits
+    scale = alt.Scale(type="log" if log else "linear", domain=[low, high], nice=False, clamp=True)
+    ticks = alt.Axis(values=[tick for tick in LOG_TICKS if low <= tick <= high], format="~g") if log else alt.Undefined
+    up = alt.Y("y:Q", title=y, scale=scale, axis=ticks)
+    with_dashes = {*dashed, *(() if log else covering(table, top=high))}
+    series = table["name"].unique(maintain_order=True).to_list()
+    dash = alt.Scale(domain=series, range=[DASH if name in with_dashes else [1, 0] for name in series])
+    base = alt.Chart(table).encode(x, colour)
+    layers = []
+    if "band" in table.columns:
+        ends = {"under": f"max(datum.y - datum.band, {low})", "over": "datum.y + datum.band"}
+        band = base.transform_calculate(**ends).mark_area(clip=True)
+        layers.append(band.encode(alt.Y("under:Q", title=y), alt.Y2("over:Q"), opacity=faint))
+    if "low" in table.columns:
+        bars = base.mark_rule(strokeWidth=3)
+        layers.append(bars.encode(alt.Y("low:Q", title=y), alt.Y2("high:Q"), opacity=medium))
+    lines = base.mark_line(strokeWidth=2.5, clip=True).encode(
+        up, opacity=solid, tooltip=tips, strokeDash=alt.StrokeDash("name:N", scale=dash, legend=None)
+    )
+    layers.append(lines.add_params(toggle))
+    if points:
+        layers.append(base.mark_point(size=45, filled=True).encode(up, opacity=solid, tooltip=tips))
+    labels = end_labels(table, value="y", along="x", limits=limits, colour=colour, height=height, log=log)
+    return panel(*layers, *labels, title=title, subtitle=subtitle, width=width, height=height)
 
 
 def end_labels(
@@ -51,21 +111,13 @@ def leaders(ends: pl.DataFrame, *, along: str, end: str, at: str, colour: alt.Co
     return [joins, names]
 
 
-def dashes(frame: pl.DataFrame, *, value: str, along: str, top: float) -> alt.StrokeDash:
-    """Return the dash pattern of every line; a line that covers an earlier one is dashed."""
-    names = frame["name"].unique(maintain_order=True).to_list()
-    over = covering(frame, value=value, along=along, top=top)
-    scale = alt.Scale(domain=names, range=[DASH if name in over else [1, 0] for name in names])
-    return alt.StrokeDash("name:N", scale=scale, legend=None)
-
-
-def covering(frame: pl.DataFrame, *, value: str, along: str, top: float) -> set[str]:
-    """Return the names of lines that would hide an earlier one."""
+def covering(frame: pl.DataFrame, *, top: float) -> set[str]:
+    """Return the names of lines that would hide an earlier one; `frame` has the columns name, x and y."""
     over: set[str] = set()
     solid: list[pl.DataFrame] = []
     for (name,), line in frame.group_by("name", maintain_order=True):
-        pairs = [line.join(other, on=along) for other in solid]
-        gaps = [np.abs(pair[value].to_numpy() - pair[f"{value}_right"].to_numpy()) for pair in pairs]
+        pairs = [line.join(other, on="x") for other in solid]
+        gaps = [np.abs(pair["y"].to_numpy() - pair["y_right"].to_numpy()) for pair in pairs]
         if any(len(gap) and np.mean(gap < CLOSE * top) >= LONG for gap in gaps):
             over.add(str(name))
         else:

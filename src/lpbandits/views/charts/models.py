@@ -8,7 +8,7 @@ import polars as pl
 from lpbandits.inspection.facts import TasteView
 from lpbandits.inspection.inspect import Inspection
 from lpbandits.text import share_text, unique_labels
-from lpbandits.views.charts.base import INK, Chart, colour_scale, heading
+from lpbandits.views.charts.base import INK, Chart, colour_scale, heading, panel
 
 STATE_COLOURS = [
     *("#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b", "#3aa6a0", "#6b7280"),
@@ -42,7 +42,7 @@ def share_chart(seen: Inspection) -> Chart:
     base = alt.Chart(frame).encode(alt.Y("state:N", title=None, sort=None), alt.X("share:Q", axis=None))
     bars = base.mark_bar(height=20).encode(state_colour(seen))
     text = base.mark_text(align="left", dx=6, fontSize=13).encode(text="text:N")
-    return alt.layer(bars, text).properties(width=320, height=alt.Step(32), title="Share of people")
+    return panel(bars, text, title="Share of people", width=320, height=alt.Step(32))
 
 
 def kendall_chart(seen: Inspection) -> Chart:
@@ -63,12 +63,12 @@ def kendall_chart(seen: Inspection) -> Chart:
         alt.Color("distance:Q", scale=alt.Scale(scheme="blues", domain=[0, 0.7], clamp=True), legend=None),
         tooltip=["one", "other", alt.Tooltip("distance:Q", format=".1%", title="pairs ordered differently")],
     )
-    title = heading("Distance between states", "share of action pairs ordered differently")
+    title, subtitle = "Distance between states", "share of action pairs ordered differently"
     layers: list[alt.Chart] = [cells]
     if numbered:
         dark = alt.condition("datum.distance > 0.45", alt.value("white"), alt.value(INK))
         layers.append(base.mark_text(fontSize=12).encode(text=alt.Text("distance:Q", format=".0%"), color=dark))
-    return alt.layer(*layers).properties(width=alt.Step(side), height=alt.Step(side), title=title)
+    return panel(*layers, title=title, subtitle=subtitle, width=alt.Step(side), height=alt.Step(side))
 
 
 def place_chart(seen: Inspection) -> Chart:
@@ -89,10 +89,8 @@ def place_chart(seen: Inspection) -> Chart:
                 bars.encode(_ranks("low", "place", last), alt.X2("high:Q")),
                 dots.encode(_ranks("place", "place", last)),
             )
-            panels.append(alt.layer(*layers).properties(width=250, height=alt.Step(26), title=state_name(s.state)))
-    title = heading("How sure are the first places?", "bars: 90 % intervals of the place; 1 is best")
-    chart: Chart = alt.concat(*panels, columns=2, title=title).resolve_scale(y="independent")
-    return chart
+            panels.append(panel(*layers, title=state_name(s.state), width=250, height=alt.Step(26)))
+    return _side_by_side(panels, "How sure are the first places?", "bars: 90 % intervals of the place; 1 is best")
 
 
 def disagreement_chart(seen: Inspection) -> Chart:
@@ -125,7 +123,7 @@ def _dots(seen: Inspection, base: alt.Chart) -> Chart:
     )
     spans = lines.encode(_ranks("min(rank)", title, seen.actions), alt.X2("max(rank):Q"))
     height = alt.Step(max(32, 9 * len(seen.states)), **{"for": "position"})
-    return alt.layer(spans, dots).properties(width=460, height=height, title=heading(PLACES))
+    return panel(spans, dots, title=PLACES, width=460, height=height)
 
 
 def _places(seen: Inspection, base: alt.Chart) -> Chart:
@@ -138,9 +136,9 @@ def _places(seen: Inspection, base: alt.Chart) -> Chart:
     )
     colour = alt.condition(f"datum.rank < {half}", alt.value("white"), alt.value(INK))
     text = base.mark_text(fontSize=11).encode(x, text="rank:Q", color=colour)
-    title = heading(PLACES, "place in each state's ordering: 1, the darkest, is best")
-    wide = 26 if seen.actions < 1000 else 34
-    return alt.layer(cells, text).properties(width=alt.Step(wide), height=alt.Step(26), title=title)
+    subtitle = "place in each state's ordering: 1, the darkest, is best"
+    width = alt.Step(26 if seen.actions < 1000 else 34)
+    return panel(cells, text, title=PLACES, subtitle=subtitle, width=width, height=alt.Step(26))
 
 
 def _ranks(field: str, title: str, last: int) -> alt.X:
@@ -169,8 +167,8 @@ def curve_chart(seen: Inspection) -> Chart:
     line = base.mark_line(color=STATE_COLOURS[0]).encode(height)
     bars = base.mark_rule(color=STATE_COLOURS[0]).encode(alt.Y("low:Q", title=of), y2="high:Q")
     dots = base.mark_point(filled=True, opacity=1, size=110).encode(height, colour_scale("chosen", colours, _LEGEND))
-    title = heading("How many states?", "bars: one standard error of the difference from the best score")
-    return alt.layer(line, bars, dots).properties(width=420, height=260, title=title)
+    subtitle = "bars: one standard error of the difference from the best score"
+    return panel(line, bars, dots, title="How many states?", subtitle=subtitle, width=420, height=260)
 
 
 def state_colour(seen: Inspection, *, legend: bool = False) -> alt.Color | alt.ColorValue:
@@ -218,12 +216,14 @@ def pair_chart(seen: Inspection) -> Chart:
     text = base.mark_text(fontSize=12, opacity=1.0 if numbered else 0.0).encode(
         _names("right", right, RIGHT), text=alt.Text("most:Q", format=".0%"), color=dark, tooltip=tips
     )
-    title = heading("Which of two do they prefer?", "purple: the action on the left; orange: the action on the right")
-    chart: Chart = (
-        alt.layer(cells, text)
-        .resolve_scale(y="independent")
-        .properties(width=alt.Step(side), height=PAIR_HEIGHT * len(pairs), title=title)
-    )
+    chart: Chart = panel(
+        cells,
+        text,
+        title="Which of two do they prefer?",
+        subtitle="purple: the action on the left; orange: the action on the right",
+        width=alt.Step(side),
+        height=PAIR_HEIGHT * len(pairs),
+    ).resolve_scale(y="independent")
     return chart
 
 
@@ -241,14 +241,21 @@ def taste_chart(taste: TasteView) -> Chart:
         actions, loadings = zip(*direction.one_end, *reversed(direction.other_end), strict=True)
         ends = ["one"] * len(direction.one_end) + ["other"] * len(direction.other_end)
         frame = pl.DataFrame({"action": unique_labels(actions), "loading": loadings, "end": ends})
-        bars = alt.Chart(frame).mark_bar(height=14)
-        panel = bars.encode(
-            alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=240, ticks=False, domain=False)),
-            alt.X("loading:Q", title=None, scale=alt.Scale(domain=[-far, far]), axis=alt.Axis(tickCount=4)),
-            colour_scale("end", {"one": LEFT, "other": RIGHT}),
-            tooltip=["action:N", alt.Tooltip("loading:Q", format=".2f")],
+        bars = (
+            alt.Chart(frame)
+            .mark_bar(height=14)
+            .encode(
+                alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=240, ticks=False, domain=False)),
+                alt.X("loading:Q", title=None, scale=alt.Scale(domain=[-far, far]), axis=alt.Axis(tickCount=4)),
+                colour_scale("end", {"one": LEFT, "other": RIGHT}),
+                tooltip=["action:N", alt.Tooltip("loading:Q", format=".2f")],
+            )
         )
-        panels.append(panel.properties(width=240, height=alt.Step(22), title=f"taste {direction.factor}"))
-    title = heading("Taste factors", "bars: loadings of actions")
-    chart: Chart = alt.concat(*panels, columns=2, title=title).resolve_scale(y="independent")
+        panels.append(panel(bars, title=f"taste {direction.factor}", width=240, height=alt.Step(22)))
+    return _side_by_side(panels, "Taste factors", "bars: loadings of actions")
+
+
+def _side_by_side(panels: list[Chart], title: str, subtitle: str) -> Chart:
+    """Place panels with their own rows in two columns under one title."""
+    chart: Chart = alt.concat(*panels, columns=2, title=heading(title, subtitle)).resolve_scale(y="independent")
     return chart
