@@ -24,7 +24,9 @@ def bound(
     policies: str = typer.Option("", help="Policies to simulate and compare with the bounds, separated by commas."),
     rounds: int = typer.Option(20_000, help="Rounds of a simulated run (T, with --policies)."),
     repeats: int = typer.Option(10, help="Simulated runs per person (with --policies)."),
-    against: str = typer.Option("", help="Also vary **size** (k = m), **states** or **gap**, separated by commas."),
+    against: str = typer.Option(
+        "", help="Also vary **size** (k = m), **states** or **gap** over a range of values; comma-separated if several."
+    ),
     model: Path | None = typer.Option(None, help="Model file; one person per state replaces the random people."),
     state: int | None = typer.Option(None, help="Only the person of this state (with --model)."),
     means: str = typer.Option("", help="Means of the person, separated by commas (with --model and --state)."),

@@ -30,7 +30,9 @@ def decide(
         help="Allowed actions: comma-separated labels, a table with an action column (for all people), or a table with "
         "a person and an action column (for each person).",
     ),
-    people: Path | None = typer.Option(None, help="Table of the people to decide for; default: all of the history."),
+    people: Path | None = typer.Option(
+        None, help="Table of the people to decide for, with or without a history. Default: all people of the history."
+    ),
     unknown: str = typer.Option("error", help="Outcomes of actions that are not in the model: **error** or **skip**."),
     rewards: str = typer.Option("gaussian", help="Family of the rewards: gaussian, bernoulli or poisson."),
     noise: float | None = typer.Option(

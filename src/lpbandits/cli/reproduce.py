@@ -16,7 +16,7 @@ def reproduce(
         None, help="Names of figures, **paper** or **beyond** for a group; all figures by default."
     ),
     show: bool = typer.Option(False, "--list", help="List the figures and exit."),
-    quick: bool = typer.Option(False, help="Run less, in about a minute; most claims remain unsettled."),
+    quick: bool = typer.Option(False, help="Fewer people, settings and draws: a minute, but most claims unsettled."),
     draws: int | None = typer.Option(None, help="Draws of the orderings; default 3 to 48 by figure, 2 with --quick."),
     people: int | None = typer.Option(None, help="People per state; default 50, 10 with --quick."),
     rounds: int = typer.Option(200, help="Rounds per person."),
