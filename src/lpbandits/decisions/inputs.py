@@ -122,9 +122,10 @@ class History:
     skipped: dict[str, int]
     """Number of outcomes of unknown actions, and of people who are not among the given ones."""
     _counts: IntArray
+    _actions: pl.DataFrame
+    """Labels of the table, and their indices in the model."""
     _table: Table
     _rows: pl.LazyFrame
-    """Columns `person`, `action` (its index in the model) and `rating`."""
 
     def batches(self, allowed: AllowedActions, size: int = OUTCOMES_PER_BATCH) -> Iterator[DecisionBatch]:
         """Yield all people with all their outcomes, about `size` outcomes at a time."""
@@ -135,7 +136,9 @@ class History:
                 rows = rows.join(people.to_frame().lazy(), on="person", how="semi", maintain_order="left")
             with self._table.readable():
                 frame = rows.collect(engine="streaming")
-            frame = frame.select("action", "rating", owner=Codes(people).of(frame["person"]))
+            owner = Codes(people).of(frame["person"])
+            action = self._actions["code"].to_numpy()[Codes(self._actions["action"]).of(frame["action"])]
+            frame = frame.select("rating", owner=owner, action=action)
             if not frame["owner"].is_sorted():
                 frame = frame.sort("owner", maintain_order=True)
             offsets = np.searchsorted(frame["owner"].to_numpy(), np.arange(len(people) + 1, dtype=np.int32))
@@ -168,23 +171,24 @@ def open_history(
         if wanted is not None and (wanted.dtype == pl.String) != (schema["person"] == pl.String):
             rows, wanted = rows.with_columns(pl.col("person").cast(pl.String)), wanted.cast(pl.String)
         code = action_codes(actions, schema["action"])
-        counts = rows.group_by("person").agg(pl.len().cast(pl.Int64), pl.col("row").min(), unknown=(code < 0).sum())
+        counts = rows.group_by("person").agg(pl.len().cast(pl.Int64), pl.col("row").min())
         with table.readable():
-            found = counts.collect(engine="streaming").sort("row")
+            found, labels = pl.collect_all([counts, rows.select(pl.col("action").unique())], engine="streaming")
+        found, labels = found.sort("row"), labels.with_columns(code=code)
         people = _select_people(found, wanted)
-        skipped = {"outcomes": int(people["unknown"].sum()), "people": len(found) - people["row"].count()}
+        skipped = {"outcomes": 0, "people": len(found) - people["row"].count()}
         if skipped["people"]:
             rows = rows.join(people.lazy(), on="person", how="semi", maintain_order="left")
+        if (labels["code"] < 0).any():
+            unknown = rows.filter(code < 0).select(pl.col("action").sort_by("row").first(), pl.len())
+            first, skipped["outcomes"] = unknown.collect(engine="streaming").row(0)
+            rows = rows.filter(code >= 0)
         if skipped["outcomes"] and not skip_unknown:
-            first = rows.filter(code < 0).select(pl.col("action").sort_by("row").first()).collect(engine="streaming")
             raise InvalidInput(
-                f"action {validate.short_repr(first.item())} of the history is not one of the model's actions "
+                f"action {validate.short_repr(first)} of the history is not one of the model's actions "
                 f"({pluralize(skipped['outcomes'], 'such row')}); correct them, or skip them with --unknown skip"
             )
-        rows = rows.select("person", code, "rating")
-        if skipped["outcomes"]:
-            rows = rows.filter(pl.col("action") >= 0)
-        yield History(people["person"], skipped, people["len"].to_numpy(), table, rows)
+        yield History(people["person"], skipped, people["len"].to_numpy(), labels, table, rows.drop("row"))
 
 
 def _select_people(found: pl.DataFrame, wanted: pl.Series | None) -> pl.DataFrame:
