@@ -33,6 +33,14 @@ def _limit(library: str) -> Any:
     return _controller("sklearn.cluster" in sys.modules).limit(limits=1, user_api=library)
 
 
+def _release_openblas() -> None:
+    """Let any thread set OpenBLAS's limit: threadpoolctl 3.8 silently ignores all threads but the first."""
+    from threadpoolctl import OpenBLASController  # noqa: PLC0415
+
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
+
+
 class _BlasLimit:
     """The limit of BLAS threads, which is global: set by the first block that is entered, reset by the last."""
 
@@ -57,14 +65,6 @@ class _BlasLimit:
                 _release_openblas()
 
 
-def _release_openblas() -> None:
-    """Let any thread set OpenBLAS's limit: threadpoolctl 3.8 silently ignores all threads but the first."""
-    from threadpoolctl import OpenBLASController  # noqa: PLC0415
-
-    if hasattr(OpenBLASController, "clear_controlling_thread"):
-        OpenBLASController.clear_controlling_thread(force=True)
-
-
 _BLAS_LIMIT = _BlasLimit()
 
 
@@ -76,17 +76,13 @@ def one_thread(library: Literal["blas", "openmp"]) -> contextlib.AbstractContext
     return _BLAS_LIMIT if library == "blas" else _limit(library)
 
 
-def resolve_threads(count: int | None, name: str = "threads") -> int:
+def resolve_threads(count: int | None) -> int:
     """Validate a number of threads; None means all cores.
 
-    Examples
-    --------
-    >>> resolve_threads(0)
-    Traceback (most recent call last):
-    ...
-    lpbandits.errors.InvalidInput: threads must be a whole number from 1 to 1024, got 0
+    >>> resolve_threads(3)
+    3
     """
-    return cores() if count is None else validate.as_count(count, name, high=1024)
+    return cores() if count is None else validate.as_count(count, "threads", high=1024)
 
 
 class Threads:
@@ -95,8 +91,6 @@ class Threads:
     A block must write its own rows only and read nothing that another one writes; then the number of threads cannot
     change a result.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> def double(low, high, values): values[low:high] *= 2
     >>> values = np.arange(5)
