@@ -127,7 +127,8 @@ def decide(
     batch = DecisionBatch(past.offsets, past.action, past.reward, addresses_of(past.people), starts, sets)
     pieces = engine.map([batch], len(past), jobs=jobs, threads=threads, progress=progress)
     columns = zip(*(output[:6] for _, output in pieces), strict=True)
-    return Decisions(past.people, *map(np.concatenate, columns), policy.model)
+    action, runner_up, probability, expected, low, high = map(np.concatenate, columns)
+    return Decisions(past.people, action, runner_up, probability, expected, low, high, policy.model)
 
 
 def decision_table(people: pl.Series, decisions: Decisions | Output, model: PreferenceModel) -> pl.DataFrame:

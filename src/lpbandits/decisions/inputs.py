@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -79,10 +80,7 @@ class AllowedActions:
         if option is None:
             return
         source = str(option)
-        is_file = False
-        with contextlib.suppress(OSError, ValueError):  # a list of labels may be an invalid name
-            is_file = Path(source).is_file()
-        if is_file:
+        if os.path.isfile(source):  # noqa: PTH113 - False for a list of labels that is an invalid name; Path raises
             frame = read_labels(source, "action", optional="person")
         else:
             labels = [word.strip() for word in source.split(",") if word.strip()]

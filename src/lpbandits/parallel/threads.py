@@ -85,8 +85,8 @@ def resolve_threads(count: int | None) -> int:
     return cores() if count is None else validate.as_count(count, "threads", high=1024)
 
 
-class Threads:
-    """Run `kernel(low, high, *arrays)` over a range, in blocks.
+class Threads(ThreadPoolExecutor):
+    """Threads that run `kernel(low, high, *arrays)` over a range, in blocks.
 
     A block must write its own rows only and read nothing that another one writes; then the number of threads cannot
     change a result.
@@ -101,22 +101,18 @@ class Threads:
 
     def __init__(self, count: int | None = None) -> None:
         self.count = resolve_threads(count)
-        self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
+        super().__init__(self.count)
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown(cancel_futures=True)
 
     def run(self, kernel: Callable[..., None], total: int, *arrays: Any, blocks: int = 1, smallest: int = 1) -> None:
         """Run the kernel over 0..total−1 in `blocks` parts per thread, each at least `smallest` long."""
-        parts = max(min(self.count * blocks, total // smallest), 1)
-        if self._pool is None or parts == 1:
+        parts = max(min(self.count * blocks, total // smallest), 1) if self.count > 1 else 1
+        if parts == 1:
             kernel(0, total, *arrays)
             return
         edges = [total * part // parts for part in range(parts + 1)]
-        jobs = [self._pool.submit(kernel, low, high, *arrays) for low, high in itertools.pairwise(edges)]
+        jobs = [self.submit(kernel, low, high, *arrays) for low, high in itertools.pairwise(edges)]
         for job in jobs:
             job.result()
-
-    def __enter__(self) -> "Threads":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)

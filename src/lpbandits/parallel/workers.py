@@ -58,6 +58,11 @@ class Workers:
                 expected = "the address of a Dask scheduler, such as tcp://10.0.0.1:8786 (or tls://, ucx://)"
                 raise validate.invalid("address", expected, self.address)
 
+    @property
+    def n_local(self) -> int:
+        """Number of processes to start on this machine."""
+        return 0 if self.address is not None else self.jobs or cores()
+
 
 def as_workers(jobs: Any) -> Workers | None:
     """Return the workers that `jobs` asks for; None for this process only.
@@ -92,9 +97,9 @@ def executor_for(
     workers = as_workers(jobs)
     if workers is None or max_jobs == 0:
         return Executor(threads=threads)
-    n_workers = workers.jobs if workers.address else min(workers.jobs or cores(), max_jobs)
+    n_local = min(workers.n_local, max_jobs)
     if threads is None:
-        threads = 1 if workers.address or n_workers is None else max(cores() // n_workers, 1)
-    if n_workers is None or workers.backend == "dask":
-        return DaskExecutor(n_workers, workers.address, threads=threads)
-    return ProcessExecutor(n_workers, threads=threads)
+        threads = max(cores() // n_local, 1) if n_local else 1
+    if workers.backend == "dask":
+        return DaskExecutor(n_local or workers.jobs, workers.address, threads=threads)
+    return ProcessExecutor(n_local, threads=threads)

@@ -58,9 +58,10 @@ class Output(NamedTuple):
     @classmethod
     def empty(cls, people: int) -> "Output":
         """Allocate arrays for a number of people."""
-        actions = np.zeros((3, people), dtype=np.int32)
-        numbers = np.zeros((4, people))
-        return cls(actions[0], actions[1], *numbers, actions[2], np.zeros(people, dtype=np.bool_))
+        action, runner_up, n_allowed = np.zeros((3, people), dtype=np.int32)
+        probability, expected, low, high = np.zeros((4, people))
+        repeated = np.zeros(people, dtype=np.bool_)
+        return cls(action, runner_up, probability, expected, low, high, n_allowed, repeated)
 
 
 @kernel
