@@ -34,9 +34,9 @@ def choose_policy(
     """Build a registered policy that learns from rewards.
 
     "auto" is the best policy of the model's evaluation; without an evaluation "taste" if the model has a taste, else
-    "lpbts". `rewards` is the family: "gaussian", "bernoulli" or "poisson". `noise` is the standard deviation of Gaussian
-    rewards, by default the model's; policies that can estimate each person's noise take it as a prior guess. `explore`
-    is the minimum probability of every allowed action.
+    "lpbts". `rewards` is the family: "gaussian", "bernoulli" or "poisson". `noise` is the standard deviation of
+    Gaussian rewards, by default the model's; policies that can estimate each person's noise take it as a prior guess.
+    `explore` is the minimum probability of every allowed action.
 
     >>> model = PreferenceModel([[0, 1], [1, 0]], evaluation={"best": "ts"})
     >>> choose_policy(model)[1:3]
