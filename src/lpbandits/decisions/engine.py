@@ -28,7 +28,7 @@ SLOW_PIECE = 1000
 """The same for rules without compiled probabilities, which take about a millisecond per person."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Engine:
     """A policy that learns from rewards and decides for many people."""
 

@@ -158,7 +158,8 @@ class DaskExecutor(Executor):
     def _check_workers(self) -> None:
         """Wait for workers if there are none, and raise if none come; futures report a lost scheduler."""
         try:
-            self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
+            if not self._client.nthreads():  # `wait_for_workers` does not count busy workers that are paused
+                self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
         except TimeoutError:
             raise ResourceError(
                 f"the Dask cluster {self._name} has had no workers for {WORKER_SECONDS} seconds; start some and run "
