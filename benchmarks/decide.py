@@ -7,8 +7,8 @@ import numpy as np
 import lpbandits as lpb
 from benchmarks.loops import Floats, Ints, scipy_fit
 from benchmarks.measure import Row, interleaved, ratio
-from lpbandits.decisions.batches import DecisionBatch
 from lpbandits.decisions.engine import Engine
+from lpbandits.decisions.kernels.allowance import DecisionBatch
 
 STATES, TRIED = 5, 10
 PEOPLE = 50_000

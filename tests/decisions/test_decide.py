@@ -236,16 +236,6 @@ def test_one_posterior_update_after_all_outcomes_leaves_the_same_bits(case: Case
         np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
 
 
-def test_a_longer_history_uses_new_random_draws() -> None:
-    model = lpb.PreferenceModel([range(20)])
-    short = lpb.Histories.from_arrays(np.arange(50), np.zeros(50, dtype=int), np.ones(50), model)
-    long = lpb.Histories.from_arrays(np.arange(100) // 2, np.zeros(100, dtype=int), np.ones(100), model)
-    one, other = (decide(lpb.Uniform(model), past).action for past in (short, long))
-    # each pair is equal with chance 1/20: more than 10 of 50 has a chance below 10⁻⁴
-    assert (one == other).sum() <= 10
-    np.testing.assert_array_equal(decide(lpb.Uniform(model), short).action, one)
-
-
 def test_stream_ids_of_arrays_equal_those_of_labels() -> None:
     people = [0, 7, 2**32 - 1, 2**32, -1, -(2**63), 2**63 - 1]
     np.testing.assert_array_equal(addresses_of(np.array(people)), [stream_id(person) for person in people])

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import lpbandits as lpb
-from lpbandits.decisions.batches import DecisionBatch
 from lpbandits.decisions.engine import Engine
+from lpbandits.decisions.kernels.allowance import DecisionBatch
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.comparisons import gather
 from lpbandits.kernels.compiler import SOURCES

@@ -10,7 +10,7 @@ import pytest
 from numba.core.errors import NumbaError
 
 import lpbandits as lpb
-from lpbandits.decisions.engine import kernel_of
+from lpbandits.decisions.kernels.deciding import kernel_of
 from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
 from lpbandits.simulation import rollout

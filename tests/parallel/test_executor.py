@@ -13,7 +13,7 @@ import pytest
 import lpbandits as lpb
 from lpbandits.errors import InvalidInput, ResourceError, translate_errors
 from lpbandits.parallel import Executor, Workers, executor_for
-from lpbandits.parallel.processes import pack, run_packed
+from lpbandits.parallel.backends import pack, run_packed
 from lpbandits.policies import POLICIES, Setting
 from tests.conftest import REWARDS, model_for
 from tests.parallel.processes import crash, fail_at_three, fail_unpicklably, kill, pids_in, sleep, slow_square, work

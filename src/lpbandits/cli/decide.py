@@ -84,7 +84,7 @@ def decide(
 
 
 def _show(summary: "Summary") -> None:
-    if summary.out is None and summary.first is not None:
+    if summary.out is None and summary.people:
         rows = [[_cell(value) for value in row] for row in summary.first.rows()]
         title = f"First {len(rows)} of {summary.people:,} decisions (--out writes all)"
         print_table(title, summary.first.columns, rows)

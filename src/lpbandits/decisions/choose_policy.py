@@ -31,25 +31,13 @@ def choose_policy(
     noise: float | None = None,
     explore: float = 0.0,
 ) -> Chosen:
-    """Build a registered policy over a model.
+    """Build a registered policy that learns from rewards.
 
-    Parameters
-    ----------
-    model
-        The model. Its `evaluation` and `taste` determine the policy if `name` is "auto".
-    name
-        A policy that learns from rewards, or "auto": the best policy of the model's evaluation; without an evaluation
-        "taste" if the model has a taste, else "lpbts".
-    rewards
-        Family of the rewards: "gaussian", "bernoulli" or "poisson".
-    noise
-        Standard deviation of Gaussian rewards, by default the model's. Policies that can estimate each person's noise
-        take it as a prior guess.
-    explore
-        Minimum probability of every allowed action.
+    "auto" is the best policy of the model's evaluation; without an evaluation "taste" if the model has a taste, else
+    "lpbts". `rewards` is the family: "gaussian", "bernoulli" or "poisson". `noise` is the standard deviation of
+    Gaussian rewards, by default the model's; policies that can estimate each person's noise take it as a prior guess.
+    `explore` is the minimum probability of every allowed action.
 
-    Examples
-    --------
     >>> model = PreferenceModel([[0, 1], [1, 0]], evaluation={"best": "ts"})
     >>> choose_policy(model)[1:3]
     ('ts', "it is the best policy of the model's evaluation")

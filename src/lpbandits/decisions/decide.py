@@ -1,6 +1,5 @@
 """`decide`: the next action for many people."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +11,12 @@ from lpbandits import validate
 from lpbandits.data.histories import Histories
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.tables import labels_as_series
-from lpbandits.decisions.batches import NO_ACTIONS, AllowedSets, DecisionArrays, DecisionBatch
-from lpbandits.decisions.engine import Engine, decide_batches
-from lpbandits.errors import InvalidInput, LockInWarning, translate_errors
+from lpbandits.decisions.engine import Engine
+from lpbandits.decisions.kernels.allowance import NO_ACTIONS, DecisionBatch
+from lpbandits.decisions.kernels.deciding import Output
+from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Workers, executor_for
+from lpbandits.parallel import Workers
 from lpbandits.policies import Policy
 from lpbandits.progress import Progress
 from lpbandits.rng import addresses_of
@@ -61,9 +61,7 @@ class Decisions:
         >>> decide(LpbTS(model), past).table().select("person", "action", "runner_up").rows()
         [('ann', 'jam', 'tea')]
         """
-        numbers = np.column_stack([self.probability, self.expected, self.low, self.high])
-        decisions = DecisionArrays(self.action, self.runner_up, numbers)
-        return decisions.table(labels_as_series("person", self.people), self.model)
+        return decision_table(labels_as_series("person", self.people), self, self.model)
 
     def __len__(self) -> int:
         return len(self.people)
@@ -124,27 +122,33 @@ def decide(
         raise InvalidInput(f"policy must be a policy such as LpbTS(model), got {validate.short_repr(policy)}")
     validate.check_progress(progress)
     past = _as_histories(histories, policy.model)
-    common, personal = _allowed_actions(policy, allowed, past.people)
-    exclude_seen, seed = validate.as_flag(exclude_seen, "exclude_seen"), validate.as_seed(seed)
-    batch = DecisionBatch(past.offsets, past.action, past.reward, addresses_of(past.people), personal)
-    with executor_for(jobs, threads=threads) as executor:
-        engine = Engine(policy, common=common, exclude_seen=exclude_seen, seed=seed, threads=executor.threads)
-        ((_, decisions),) = decide_batches(executor, engine, [batch], len(past), progress)
-    warn_of_repeats(policy, decisions.repeated)
-    probability, expected, low, high = decisions.numbers.T.copy()
-    action, runner_up = decisions.action, decisions.runner_up
+    common, starts, sets = _allowed_actions(policy, allowed, past.people)
+    engine = Engine(policy, common, validate.as_flag(exclude_seen, "exclude_seen"), validate.as_seed(seed))
+    batch = DecisionBatch(past.offsets, past.action, past.reward, addresses_of(past.people), starts, sets)
+    pieces = engine.map([batch], len(past), jobs=jobs, threads=threads, progress=progress)
+    columns = zip(*(output[:6] for _, output in pieces), strict=True)
+    action, runner_up, probability, expected, low, high = map(np.concatenate, columns)
     return Decisions(past.people, action, runner_up, probability, expected, low, high, policy.model)
 
 
-def warn_of_repeats(policy: Policy, repeated: int) -> None:
-    """Warn if a rule that locks in on an action gave people an action of their history."""
-    if repeated and not policy.rule.handles_repeats and not policy.explore:
-        warnings.warn(
-            f"the rule '{policy.rule.kind}' repeats an action of the history of {repeated:,} people and may never try "
-            "another; give each action once: exclude_seen=True (--exclude-seen)",
-            LockInWarning,
-            stacklevel=4,
-        )
+def decision_table(people: pl.Series, decisions: Decisions | Output, model: PreferenceModel) -> pl.DataFrame:
+    """Return one row per person, null where there is no action or number."""
+    indices = pl.DataFrame({"action": decisions.action, "runner_up": decisions.runner_up})
+    chosen, second = indices.select(pl.when(pl.all() >= 0).then(pl.all()))
+    labels = labels_as_series("action", model.actions)
+    columns = {
+        "person": people,
+        "action": labels.gather(chosen),
+        "probability": decisions.probability,
+        "runner_up": labels.gather(second),
+        "expected": decisions.expected,
+        "low": decisions.low,
+        "high": decisions.high,
+    }
+    if model.names is not None:
+        names = pl.Series("name", model.names, dtype=pl.String)
+        columns |= {"action_name": names.gather(chosen), "runner_up_name": names.gather(second)}
+    return pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 def _as_histories(value: Any, model: PreferenceModel) -> Histories:
@@ -163,13 +167,13 @@ def _as_histories(value: Any, model: PreferenceModel) -> Histories:
     return value
 
 
-def _allowed_actions(policy: Policy, allowed: Any, people: Sequence[Label]) -> tuple[IntArray, AllowedSets | None]:
-    """Return the common and the personal sets of allowed actions."""
+def _allowed_actions(policy: Policy, allowed: Any, people: Sequence[Label]) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the actions that are allowed for all people, and the personal sets as offsets and actions."""
     if not isinstance(allowed, Mapping):
-        return policy.indices(allowed), None
+        return policy.indices(allowed), NO_ACTIONS, NO_ACTIONS
     sets = []
     for person in people:
         value = allowed.get(person)
         labels = [] if value is None else list(validate.as_list(value, "allowed", "actions"))
         sets.append(policy.indices(labels) if labels else NO_ACTIONS)
-    return NO_ACTIONS, AllowedSets.of(sets)
+    return NO_ACTIONS, np.cumsum([0, *map(len, sets)]), np.concatenate([NO_ACTIONS, *sets])

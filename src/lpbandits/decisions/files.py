@@ -1,25 +1,23 @@
 """`decide_file`: decisions for all people of a file, read, decided and written in batches."""
 
-import contextlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.decisions.batches import DecisionArrays, DecisionBatch
 from lpbandits.decisions.choose_policy import Chosen
-from lpbandits.decisions.decide import warn_of_repeats
-from lpbandits.decisions.engine import Engine, decide_batches
+from lpbandits.decisions.decide import decision_table
+from lpbandits.decisions.engine import Engine
 from lpbandits.decisions.inputs import OUTCOMES_PER_BATCH, AllowedActions, open_history, read_labels
+from lpbandits.decisions.kernels.deciding import Output
 from lpbandits.errors import translate_errors
 from lpbandits.io.atomic import check_table_path, write_part, write_stream
 from lpbandits.io.compressed import temporary_folder
-from lpbandits.model import PreferenceModel
-from lpbandits.parallel import Workers, executor_for
+from lpbandits.parallel import Workers
 from lpbandits.progress import Progress
 from lpbandits.typing import Json
 
@@ -27,68 +25,30 @@ SHOWN = 10
 """Number of decisions and of most frequent actions in a summary."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Summary:
-    """Counts of the decisions for a file.
+    """Counts of the decisions for a file."""
 
-    `skipped` counts outcomes of unknown actions, and people of the history who are not in the list of people.
-    """
-
-    model: PreferenceModel
+    people: int
+    decided: int
     policy: str
     why: str
-    people: int = 0
-    decided: int = 0
-    without_history: int = 0
-    nothing_left: int = 0
-    skipped: dict[str, int] = field(default_factory=lambda: {"outcomes": 0, "people": 0})
-    seconds: float = 0.0
-    out: str | None = None
-    first: pl.DataFrame | None = None
-    _probability_sum: float = 0.0
-    _n_probabilities: int = 0
-
-    def __post_init__(self) -> None:
-        self._action_counts = np.zeros(self.model.n_actions, dtype=np.int64)
-
-    def add(self, batch: DecisionBatch, decisions: DecisionArrays, table: pl.DataFrame) -> None:
-        """Add a batch."""
-        actions = decisions.action[decisions.action >= 0]
-        self.people += len(decisions.action)
-        self.decided += len(actions)
-        self.nothing_left += len(decisions.action) - len(actions)
-        self.without_history += int((np.diff(batch.offsets) == 0).sum())
-        self._action_counts += np.bincount(actions, minlength=self.model.n_actions)
-        probabilities = decisions.numbers[:, 0][~np.isnan(decisions.numbers[:, 0])]
-        self._probability_sum += float(probabilities.sum())
-        self._n_probabilities += len(probabilities)
-        self.first = pl.concat([*([] if self.first is None else [self.first]), table]).head(SHOWN)
-
-    @property
-    def mean_probability(self) -> float | None:
-        """Mean probability of the chosen actions; None if none is known."""
-        return self._probability_sum / self._n_probabilities if self._n_probabilities else None
-
-    @property
-    def chosen(self) -> list[Json]:
-        """The most frequent actions."""
-        most_frequent = np.argsort(-self._action_counts, kind="stable")[:SHOWN].tolist()
-        return [
-            {
-                "action": self.model.actions[a],
-                "name": self.model.name_of(a),
-                "people": int(self._action_counts[a]),
-                "share": int(self._action_counts[a]) / self.decided,
-            }
-            for a in most_frequent
-            if self._action_counts[a]
-        ]
+    without_history: int
+    nothing_left: int
+    skipped: dict[str, int]
+    """Number of outcomes of unknown actions, and of people of the history who are not in the list of people."""
+    mean_probability: float | None
+    """Mean probability of the chosen actions; None if none is known."""
+    chosen: list[Json]
+    """The most frequent actions."""
+    seconds: float
+    out: str | None
+    first: pl.DataFrame
+    """The first decisions."""
 
     def to_dict(self) -> Json:
         """Return the summary as a JSON object."""
-        counts = ("people", "decided", "policy", "why", "without_history", "nothing_left", "skipped")
-        others = ("mean_probability", "chosen", "seconds", "out")
-        return {name: getattr(self, name) for name in (*counts, *others)}
+        return {name: value for name, value in vars(self).items() if name != "first"}
 
 
 @translate_errors("deciding")
@@ -122,36 +82,47 @@ def decide_file(
     model = chosen.policy.model
     limits = AllowedActions(model, allowed)
     exclude_seen, seed = validate.as_flag(exclude_seen, "exclude_seen"), validate.as_seed(seed)
+    engine = Engine(chosen.policy, limits.common, exclude_seen, seed, chosen.noise)
     wanted = None if people is None else read_labels(people, "person")["person"]
-    summary = Summary(model, chosen.name, chosen.why, out=None if path is None else str(path))
-    repeated = 0
-    parts: list[Path] = []
-    with contextlib.ExitStack() as stack:
-        past = stack.enter_context(
-            open_history(history, columns or {}, model.actions, wanted=wanted, skip_unknown=skip_unknown)
-        )
-        summary.skipped.update(past.skipped)
-        folder = stack.enter_context(temporary_folder())
-        executor = stack.enter_context(executor_for(jobs, threads=threads))
-        engine = Engine(
-            chosen.policy,
-            common=limits.common,
-            exclude_seen=exclude_seen,
-            seed=seed,
-            threads=executor.threads,
-            noise=chosen.noise,
-        )
-        batches = (batch._replace(allowed=limits.sets_of(batch.people)) for batch in past.batches(rows))
-        for batch, decisions in decide_batches(executor, engine, batches, len(past.people), progress):
-            table = decisions.table(batch.people, model)
-            summary.add(batch, decisions, table)
-            repeated += decisions.repeated
+    done, without_history, probability_sum, n_probabilities = 0, 0, 0.0, 0
+    counts = np.zeros(model.n_actions, dtype=np.int64)
+    with (
+        open_history(history, columns or {}, model.actions, wanted=wanted, skip_unknown=skip_unknown) as past,
+        temporary_folder() as folder,
+    ):
+        first = empty = decision_table(past.people.head(0), Output.empty(0), model)
+        parts: list[Path] = []
+        batches = past.batches(limits, rows)
+        for batch, output in engine.map(batches, len(past.people), jobs=jobs, threads=threads, progress=progress):
+            table = decision_table(past.people[done : done + len(output.action)], output, model)
+            done += len(table)
+            without_history += int((np.diff(batch.offsets) == 0).sum())
+            counts += np.bincount(output.action[output.action >= 0], minlength=model.n_actions)
+            probabilities = output.probability[~np.isnan(output.probability)]
+            probability_sum += float(probabilities.sum())
+            n_probabilities += len(probabilities)
+            first = pl.concat([first, table]).head(SHOWN)
             if path is not None:
                 parts.append(folder / f"{len(parts)}.parquet")
                 write_part(parts[-1], table)
         if path is not None:
-            empty = DecisionArrays.empty().table(past.people.head(0), model).lazy()
-            write_stream(path, pl.scan_parquet(parts) if parts else empty)
-    warn_of_repeats(chosen.policy, repeated)
-    summary.seconds = round(time.perf_counter() - started, 3)
-    return summary
+            write_stream(path, pl.scan_parquet(parts) if parts else empty.lazy())
+    decided = int(counts.sum())
+    return Summary(
+        people=done,
+        decided=decided,
+        policy=chosen.name,
+        why=chosen.why,
+        without_history=without_history,
+        nothing_left=done - decided,
+        skipped=past.skipped,
+        mean_probability=probability_sum / n_probabilities if n_probabilities else None,
+        chosen=[
+            {"action": model.actions[a], "name": model.name_of(a), "people": count, "share": count / decided}
+            for a in np.argsort(-counts, kind="stable")[:SHOWN].tolist()
+            if (count := int(counts[a]))
+        ],
+        seconds=round(time.perf_counter() - started, 3),
+        out=None if path is None else str(path),
+        first=first,
+    )

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.sources import open_table
 from lpbandits.data.spill import Codes
 from lpbandits.data.tables import Table
-from lpbandits.decisions.batches import NO_ACTIONS, AllowedSets, DecisionBatch
+from lpbandits.decisions.kernels.allowance import NO_ACTIONS, DecisionBatch
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.rng import addresses_of
@@ -80,10 +81,7 @@ class AllowedActions:
         if option is None:
             return
         source = str(option)
-        is_file = False
-        with contextlib.suppress(OSError, ValueError):  # a list of labels may be an invalid name
-            is_file = Path(source).is_file()
-        if is_file:
+        if os.path.isfile(source):  # noqa: PTH113 - False for a list of labels that is an invalid name; Path raises
             frame = read_labels(source, "action", optional="person")
         else:
             labels = [word.strip() for word in source.split(",") if word.strip()]
@@ -103,17 +101,16 @@ class AllowedActions:
             if not len(self.common):
                 raise InvalidInput(f"{source} lists no action; list at least one, or leave it out to allow all")
 
-    def sets_of(self, people: pl.Series) -> AllowedSets | None:
-        """Return the personal sets of some people; None if the option has none."""
+    def sets_of(self, people: pl.Series) -> tuple[IntArray, IntArray]:
+        """Return the personal sets of some people as offsets and actions; both are empty if there are none."""
         if self._table is None:
-            return None
+            return NO_ACTIONS, NO_ACTIONS
         kind = people.dtype if people.dtype == self._table.schema["person"] else pl.String
         places = people.cast(kind).alias("person").to_frame().with_row_index("place")
         rows = self._table.with_columns(pl.col("person").cast(kind)).join(places, on="person", how="inner")
         rows = rows.sort("place", "code")
-        starts = np.zeros(len(people) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(rows["place"].to_numpy(), minlength=len(people)), out=starts[1:])
-        return AllowedSets(starts, rows["code"].to_numpy().astype(np.int64))
+        starts = np.searchsorted(rows["place"].to_numpy(), np.arange(len(people) + 1))
+        return starts, rows["code"].to_numpy().astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,7 @@ class History:
     """People to decide for, and the table of their outcomes."""
 
     people: pl.Series
-    skipped: Mapping[str, int]
+    skipped: dict[str, int]
     """Number of outcomes of unknown actions, and of people who are not among the given ones."""
     _counts: IntArray
     _actions: pl.DataFrame
@@ -129,7 +126,7 @@ class History:
     _table: Table
     _rows: pl.LazyFrame
 
-    def batches(self, size: int = OUTCOMES_PER_BATCH) -> Iterator[DecisionBatch]:
+    def batches(self, allowed: AllowedActions, size: int = OUTCOMES_PER_BATCH) -> Iterator[DecisionBatch]:
         """Yield all people with all their outcomes, about `size` outcomes at a time."""
         sizes = np.maximum(self._counts, 1)
         for low, high in itertools.pairwise(block_edges(sizes, BATCHES_PER_PASS * size).tolist()):
@@ -145,10 +142,10 @@ class History:
                 frame = frame.sort("owner", maintain_order=True)
             offsets = np.searchsorted(frame["owner"].to_numpy(), np.arange(len(people) + 1, dtype=np.int32))
             stream = addresses_of(people.to_numpy() if people.dtype == pl.Int64 else people.to_list())
-            columns = frame["action"].to_numpy(), frame["rating"].to_numpy()
-            batch = DecisionBatch(offsets, *columns, stream, people=people)
-            for edges in itertools.pairwise(block_edges(sizes[low:high], size).tolist()):
-                yield batch.part(slice(*edges))
+            batch = DecisionBatch(offsets, frame["action"].to_numpy(), frame["rating"].to_numpy(), stream)
+            for start, stop in itertools.pairwise(block_edges(sizes[low:high], size).tolist()):
+                starts, sets = allowed.sets_of(people[start:stop])
+                yield batch.part(start, stop)._replace(starts=starts, sets=sets)
 
 
 @contextlib.contextmanager
@@ -172,8 +169,8 @@ def open_history(
         schema = rows.collect_schema()
         if wanted is not None and (wanted.dtype == pl.String) != (schema["person"] == pl.String):
             rows, wanted = rows.with_columns(pl.col("person").cast(pl.String)), wanted.cast(pl.String)
-        counts = rows.group_by("person").agg(pl.len().cast(pl.Int64), pl.col("row").min())
         code = action_codes(actions, schema["action"])
+        counts = rows.group_by("person").agg(pl.len().cast(pl.Int64), pl.col("row").min())
         with table.readable():
             found, labels = pl.collect_all([counts, rows.select(pl.col("action").unique())], engine="streaming")
         found, labels = found.sort("row"), labels.with_columns(code=code)

@@ -5,7 +5,6 @@ result: a job depends on its arguments only, and results are combined in the ord
 """
 
 from lpbandits.parallel.executor import Executor, thread_map
-from lpbandits.parallel.signals import defer_signals
 from lpbandits.parallel.threads import Threads, one_thread, resolve_threads
 from lpbandits.parallel.workers import Workers, concurrency, executor_for
 
@@ -14,7 +13,6 @@ __all__ = [
     "Threads",
     "Workers",
     "concurrency",
-    "defer_signals",
     "executor_for",
     "one_thread",
     "resolve_threads",

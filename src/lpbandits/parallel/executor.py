@@ -3,7 +3,6 @@
 All share one loop, which keeps a few jobs in flight, runs the jobs of crashed workers again, and orders results.
 """
 
-import collections
 import contextlib
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -14,6 +13,8 @@ from lpbandits.errors import ResourceError
 from lpbandits.parallel.threads import one_thread, resolve_threads
 
 T = TypeVar("T")
+Job = tuple[Any, ...]
+"""Arguments of one call."""
 
 MAX_CRASHES = 3
 """Give up on a job after it has crashed this many worker processes; Dask has its own limit."""
@@ -23,17 +24,10 @@ CHECK_SECONDS = 2.0
 
 
 class Executor:
-    """Run jobs in this process: one after the other, or several on threads; base class of executors with workers.
+    """Run jobs in this process: one after the other, or `n_workers` at a time on threads, if jobs release the GIL.
 
-    Parameters
-    ----------
-    n_workers
-        Number of jobs at a time; several must release the GIL to be faster than one.
-    threads
-        Number of threads of one job; by default the number of cores.
+    `threads` is the number of threads of one job, by default the number of cores.
 
-    Examples
-    --------
     >>> with Executor() as executor:
     ...     list(executor.map(pow, [(2, 3), (3, 2)]))
     [8, 9]
@@ -51,22 +45,12 @@ class Executor:
         self.threads = resolve_threads(threads)
         self._pool: Any = None
 
-    def map(
-        self, function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, max_ahead: int = 8
-    ) -> Generator[T, None, None]:
+    def map(self, function: Callable[..., T], jobs: Iterable[Job], *, max_ahead: int = 8) -> Generator[T, None, None]:
         """Yield `function(*job)` for every job, in the order of the jobs.
 
-        Parameters
-        ----------
-        function, jobs
-            Jobs are tuples of arguments; an iterator is read only as jobs are sent.
-        max_ahead
-            Maximum number of jobs per worker that are submitted ahead of the oldest unfinished one, which bounds the
-            results held in memory.
-
-        Notes
-        -----
-        Leaving the loop early cancels the jobs that have not started. An error or an interrupt ends the workers.
+        At most `max_ahead` jobs per worker are submitted ahead of the oldest unfinished one, which bounds the results
+        held in memory; an iterator of jobs is read only as jobs are sent. Leaving the loop early cancels the jobs that
+        have not started. An error or an interrupt ends the workers.
         """
         waiting: dict[int, T] = {}
         index = 0
@@ -78,29 +62,27 @@ class Executor:
                     index += 1
 
     def as_completed(
-        self, function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, max_ahead: int | None = None
+        self, function: Callable[..., T], jobs: Iterable[Job], *, max_ahead: float = math.inf
     ) -> Generator[tuple[int, T], None, None]:
-        """Yield (index of the job, result) in the order of completion; parameters as of `map`."""
-        running: dict[Future[Any], tuple[int, tuple[Any, ...]]] = {}
-        crashes: collections.Counter[int] = collections.Counter()
-        unsent, last = enumerate(jobs), -1
-        max_lead = math.inf if max_ahead is None else max_ahead * self.n_workers
+        """Yield (index of the job, result) in the order of completion; otherwise as `map`."""
+        running: dict[Future[Any], tuple[int, Job, int]] = {}
+        unsent, n_sent = enumerate(jobs), 0
 
-        def submit(index: int, job: tuple[Any, ...]) -> None:
-            running[self._submit(_run_job, function, job)] = index, job
-
-        def lead() -> int:
-            """Return how far the last submitted job is ahead of the oldest unfinished one."""
-            return last - min((index for index, _ in running.values()), default=last)
+        def submit(index: int, job: Job, crashes: int = 0) -> None:
+            if crashes == MAX_CRASHES:
+                raise ResourceError(
+                    f"worker processes crashed {crashes} times on the same job; if memory is short, use fewer jobs "
+                    "(--jobs) or a smaller problem"
+                )
+            running[self._submit(function, job)] = index, job, crashes
 
         try:
             while True:
-                while len(running) < self._max_submitted and lead() < max_lead:
-                    numbered = next(unsent, None)
-                    if numbered is None:
-                        break
-                    last = numbered[0]
+                oldest = min((index for index, _, _ in running.values()), default=n_sent)
+                last = oldest + max_ahead * self.n_workers
+                while len(running) < self._max_submitted and n_sent <= last and (numbered := next(unsent, None)):
                     submit(*numbered)
+                    n_sent += 1
                 if not running:
                     return
                 done = wait(running, timeout=CHECK_SECONDS, return_when=FIRST_COMPLETED).done
@@ -116,12 +98,10 @@ class Executor:
                         yield running.pop(future)[0], result
                 if crashed:
                     self._restart()
-                    lost = [one for one in running if isinstance(one.exception(), self._crash_errors)]
-                    # a crash counts for the jobs that were running: the first ones, since jobs start in order
-                    crashes.update(running[one][0] for one in lost[: self.n_workers])
-                    _check_crashes(crashes)
-                    for one in lost:
-                        submit(*running.pop(one))
+                    lost = [future for future in running if isinstance(future.exception(), self._crash_errors)]
+                    for place, (index, job, crashes) in enumerate(map(running.pop, lost)):
+                        # jobs start in order, so the first ones were running, and one of them crashed its worker
+                        submit(index, job, crashes + 1 if place < self.n_workers else crashes)
         finally:
             for future in running:
                 future.cancel()
@@ -130,8 +110,6 @@ class Executor:
     def threaded(self) -> Iterator["Executor"]:
         """Yield an executor for jobs that release the GIL: these workers, or threads of this process.
 
-        Examples
-        --------
         >>> with Executor(threads=2) as executor, executor.threaded() as pool: executor.n_workers, pool.n_workers
         (1, 2)
         """
@@ -151,17 +129,17 @@ class Executor:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._close(abort=error is not None)
 
-    def _submit(self, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
-        """Submit a call; calls start in the order of submission."""
+    def _submit(self, function: Callable[..., Any], job: Job) -> "Future[Any]":
+        """Submit a job; jobs start in the order of submission."""
         if self.n_workers > 1:
             self._pool = self._pool or ThreadPoolExecutor(self.n_workers)
-            return self._pool.submit(function, *arguments)  # type: ignore[no-any-return]
+            return self._pool.submit(run_job, function, job)  # type: ignore[no-any-return]
         future: Future[Any] = Future()
-        future.set_result(function(*arguments))
+        future.set_result(run_job(function, job))
         return future
 
     def _result(self, future: "Future[Any]") -> Any:
-        """Return the result of a call that is done, or raise its error."""
+        """Return the result of a job that is done, or raise its error."""
         return future.result()
 
     def _check_workers(self) -> None:
@@ -171,29 +149,20 @@ class Executor:
         """Replace workers after a crash; afterwards all submitted futures are done."""
 
     def _close(self, *, abort: bool) -> None:
-        """Release the workers; `abort` also ends calls that are running, except on threads."""
+        """Release the workers; `abort` also ends jobs that are running, except on threads."""
         del abort
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
 
-def _check_crashes(crashes: collections.Counter[int]) -> None:
-    """Raise if a job has crashed its worker too often."""
-    if max(crashes.values()) >= MAX_CRASHES:
-        raise ResourceError(
-            f"worker processes crashed {MAX_CRASHES} times on the same job; if memory is short, use fewer jobs "
-            "(--jobs) or a smaller problem"
-        )
-
-
-def _run_job(function: Callable[..., T], job: tuple[Any, ...]) -> T:
+def run_job(function: Callable[..., T], job: Job) -> T:
     """Run a job with one thread of linear algebra: another number changes the order of sums, and so the last bit."""
     with one_thread("blas"):
         return function(*job)
 
 
 def thread_map(
-    function: Callable[..., T], jobs: Iterable[tuple[Any, ...]], *, threads: int | None = None
+    function: Callable[..., T], jobs: Iterable[Job], *, threads: int | None = None
 ) -> Generator[T, None, None]:
     """Yield `function(*job)` for every job, in order, computed on threads of this process."""
     with Executor(threads=threads).threaded() as pool:

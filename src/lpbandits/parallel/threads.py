@@ -33,6 +33,14 @@ def _limit(library: str) -> Any:
     return _controller("sklearn.cluster" in sys.modules).limit(limits=1, user_api=library)
 
 
+def _release_openblas() -> None:
+    """Let any thread set OpenBLAS's limit: threadpoolctl 3.8 silently ignores all threads but the first."""
+    from threadpoolctl import OpenBLASController  # noqa: PLC0415
+
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
+
+
 class _BlasLimit:
     """The limit of BLAS threads, which is global: set by the first block that is entered, reset by the last."""
 
@@ -57,14 +65,6 @@ class _BlasLimit:
                 _release_openblas()
 
 
-def _release_openblas() -> None:
-    """Let any thread set OpenBLAS's limit: threadpoolctl 3.8 silently ignores all threads but the first."""
-    from threadpoolctl import OpenBLASController  # noqa: PLC0415
-
-    if hasattr(OpenBLASController, "clear_controlling_thread"):
-        OpenBLASController.clear_controlling_thread(force=True)
-
-
 _BLAS_LIMIT = _BlasLimit()
 
 
@@ -76,27 +76,21 @@ def one_thread(library: Literal["blas", "openmp"]) -> contextlib.AbstractContext
     return _BLAS_LIMIT if library == "blas" else _limit(library)
 
 
-def resolve_threads(count: int | None, name: str = "threads") -> int:
+def resolve_threads(count: int | None) -> int:
     """Validate a number of threads; None means all cores.
 
-    Examples
-    --------
-    >>> resolve_threads(0)
-    Traceback (most recent call last):
-    ...
-    lpbandits.errors.InvalidInput: threads must be a whole number from 1 to 1024, got 0
+    >>> resolve_threads(3)
+    3
     """
-    return cores() if count is None else validate.as_count(count, name, high=1024)
+    return cores() if count is None else validate.as_count(count, "threads", high=1024)
 
 
-class Threads:
-    """Run `kernel(low, high, *arrays)` over a range, in blocks.
+class Threads(ThreadPoolExecutor):
+    """Threads that run `kernel(low, high, *arrays)` over a range, in blocks.
 
     A block must write its own rows only and read nothing that another one writes; then the number of threads cannot
     change a result.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> def double(low, high, values): values[low:high] *= 2
     >>> values = np.arange(5)
@@ -107,22 +101,18 @@ class Threads:
 
     def __init__(self, count: int | None = None) -> None:
         self.count = resolve_threads(count)
-        self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
+        super().__init__(self.count)
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown(cancel_futures=True)
 
     def run(self, kernel: Callable[..., None], total: int, *arrays: Any, blocks: int = 1, smallest: int = 1) -> None:
         """Run the kernel over 0..total−1 in `blocks` parts per thread, each at least `smallest` long."""
-        parts = max(min(self.count * blocks, total // smallest), 1)
-        if self._pool is None or parts == 1:
+        parts = max(min(self.count * blocks, total // smallest), 1) if self.count > 1 else 1
+        if parts == 1:
             kernel(0, total, *arrays)
             return
         edges = [total * part // parts for part in range(parts + 1)]
-        jobs = [self._pool.submit(kernel, low, high, *arrays) for low, high in itertools.pairwise(edges)]
+        jobs = [self.submit(kernel, low, high, *arrays) for low, high in itertools.pairwise(edges)]
         for job in jobs:
             job.result()
-
-    def __enter__(self) -> "Threads":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)

@@ -6,9 +6,8 @@ from urllib.parse import urlsplit
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.parallel.cluster import DaskExecutor
+from lpbandits.parallel.backends import DaskExecutor, ProcessExecutor
 from lpbandits.parallel.executor import Executor
-from lpbandits.parallel.processes import ProcessExecutor
 from lpbandits.parallel.threads import cores, resolve_threads
 
 Backend = Literal["processes", "dask"]
@@ -62,7 +61,7 @@ class Workers:
     @property
     def n_local(self) -> int:
         """Number of processes to start on this machine."""
-        return 0 if self.address is not None else cores() if self.jobs is None else self.jobs
+        return 0 if self.address is not None else self.jobs or cores()
 
 
 def as_workers(jobs: Any) -> Workers | None:
@@ -85,28 +84,20 @@ def concurrency(jobs: int | Workers | None, *, threads: int | None) -> int:
 
 
 def executor_for(
-    jobs: int | Workers | None = None, *, threads: int | None = None, max_jobs: int | None = None
+    jobs: int | Workers | None = None, *, threads: int | None = None, max_jobs: int = MAX_JOBS
 ) -> Executor:
     """Return an executor on workers, or, if `jobs` is None or 1, in this process.
 
-    Parameters
-    ----------
-    jobs
-        Number of worker processes, or `Workers`.
-    threads
-        Number of threads of one job; by default the workers share the cores.
-    max_jobs
-        Number of jobs, if known. No more processes are started; for 0, no cluster is contacted.
+    `threads` is the number of threads of one job; by default the workers share the cores. `max_jobs` is the number of
+    jobs, if known: no more processes are started, and for 0 no cluster is contacted.
 
-    Examples
-    --------
     >>> with executor_for(2, threads=1) as executor: executor.n_workers, executor.threads, executor.in_process
     (2, 1, False)
     """
     workers = as_workers(jobs)
     if workers is None or max_jobs == 0:
         return Executor(threads=threads)
-    n_local = min(workers.n_local, max_jobs or MAX_JOBS)
+    n_local = min(workers.n_local, max_jobs)
     if threads is None:
         threads = max(cores() // n_local, 1) if n_local else 1
     if workers.backend == "dask":

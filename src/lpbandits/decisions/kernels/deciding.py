@@ -11,29 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core.errors import NumbaError
 
-from lpbandits.decisions.kernels.allowance import Allowed, gather, leader, limit
+from lpbandits.decisions.kernels.allowance import Allowed, DecisionBatch, gather, leader, limit
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.choices import apply_exploration_floor
 from lpbandits.kernels.compiler import compile_error, kernel, name_of, specialise
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.tally import find, record
-from lpbandits.typing import FloatArray, Int32Array, IntArray
-
-# columns of `Output.numbers`
-PROBABILITY, EXPECTED, LOW, HIGH = range(4)
-# places of `Output.counters`
-MAX_ALLOWED, REPEATED = range(2)
-
-
-class Outcomes(NamedTuple):
-    """People and their outcomes: those of person p are at offsets[p] up to offsets[p + 1]."""
-
-    offsets: IntArray
-    action: Int32Array
-    reward: FloatArray
-    stream: IntArray
-    """Random stream of each person."""
+from lpbandits.policies import Policy
+from lpbandits.policies.base import zero_sd, zero_sd_one
+from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
 
 
 class Forecasting(NamedTuple):
@@ -55,16 +42,26 @@ class Forecasting(NamedTuple):
 
 
 class Output(NamedTuple):
-    """Results per person: -1 is no action, NaN no number.
-
-    counters[MAX_ALLOWED] is the size of the largest set of allowed actions, counters[REPEATED] the number of people who
-    get an action that is in their history.
-    """
+    """Decisions, one entry per person: -1 is no action, NaN no number."""
 
     action: Int32Array
     runner_up: Int32Array
-    numbers: FloatArray
-    counters: IntArray
+    probability: FloatArray
+    expected: FloatArray
+    low: FloatArray
+    high: FloatArray
+    n_allowed: Int32Array
+    """Number of allowed actions, where it was counted."""
+    repeated: BoolArray
+    """Whether the action is in the person's history."""
+
+    @classmethod
+    def empty(cls, people: int) -> "Output":
+        """Allocate arrays for a number of people."""
+        action, runner_up, n_allowed = np.zeros((3, people), dtype=np.int32)
+        probability, expected, low, high = np.zeros((4, people))
+        repeated = np.zeros(people, dtype=np.bool_)
+        return cls(action, runner_up, probability, expected, low, high, n_allowed, repeated)
 
 
 @kernel
@@ -92,7 +89,7 @@ def unknown_probability(b: Arrays, n: int, offered: IntArray, play: int, action:
 
 
 def tell(*_: Any) -> Any:
-    """Stand in for a function of the policy; `deciding_of` replaces it."""
+    """Stand in for a function of the policy; `kernel_of` replaces it."""
 
 
 update_posterior = choose = probability_of = sampled_state = forecast = value_of = sd_of = expectation = deviation = (
@@ -161,8 +158,8 @@ def deciding(
     b: Arrays,
     start_states: FloatArray,
     start_own: FloatArray,
+    batch: DecisionBatch,
     allowed: Allowed,
-    outcomes: Outcomes,
     forecasting: Forecasting,
     output: Output,
     explore: float,
@@ -171,7 +168,7 @@ def deciding(
     """Decide for people low to high.
 
     `b` is the policy and scratch for one belief; `start_states` and `start_own` are the belief about a person without
-    outcomes. The number of a person's outcomes is the round of the random draw.
+    batch. The number of a person's outcomes is the round of the random draw.
     A decision depends only on the person's outcomes and random stream.
     """
     k = len(allowed.taken)
@@ -187,10 +184,10 @@ def deciding(
         for row in range(own.shape[0]):
             for i in range(own.shape[1]):
                 own[row, i] = start_own[row, i]
-        for i in range(outcomes.offsets[p], outcomes.offsets[p + 1]):
-            n = tell(b, n, np.int64(outcomes.action[i]), outcomes.reward[i])
-        round_ = outcomes.offsets[p + 1] - outcomes.offsets[p]
-        stream = outcomes.stream[p]
+        for i in range(batch.offsets[p], batch.offsets[p + 1]):
+            n = tell(b, n, np.int64(batch.action[i]), batch.reward[i])
+        round_ = batch.offsets[p + 1] - batch.offsets[p]
+        stream = batch.stream[p]
         if round_ > 0:
             update_posterior(b, n)
         if allowed.once:
@@ -201,19 +198,19 @@ def deciding(
         probability = np.nan
         state = sampled_state(b, n, seed, stream, round_) if explore == 0.0 else none
         if state >= 0:
-            first = leader(b, allowed, p, mark, state, none)
+            first = leader(b, batch, allowed, p, mark, state, none)
             if first >= 0:
-                second = leader(b, allowed, p, mark, state, first)
+                second = leader(b, batch, allowed, p, mark, state, first)
                 probability = 0.0
                 for z in range(states.shape[1]):
-                    if states[POSTERIOR, z] > 0.0 and leader(b, allowed, p, mark, z, none) == first:
+                    if states[POSTERIOR, z] > 0.0 and leader(b, batch, allowed, p, mark, z, none) == first:
                         probability += states[POSTERIOR, z]
         else:
-            free = len(allowed.starts) == 0 and len(allowed.common) == 0 and (n == 0 or not allowed.once)
+            free = len(batch.starts) == 0 and len(allowed.common) == 0 and (n == 0 or not allowed.once)
             for turn in range(2):  # the action, then the runner-up
                 size = zero
                 if turn > 0 or not free:
-                    size = gather(allowed, p, mark, first)
+                    size = gather(batch, allowed, p, mark, first)
                     if size == 0:
                         break
                 n_allowed = size if size > 0 else k
@@ -230,59 +227,57 @@ def deciding(
                 probability = probability_of(b, n, offered, play, action)
                 if explore > 0.0:
                     probability = explore + max(1.0 - explore * n_allowed, 0.0) * probability
-                output.counters[MAX_ALLOWED] = max(output.counters[MAX_ALLOWED], n_allowed)
+                output.n_allowed[p] = n_allowed
         output.action[p] = first
         output.runner_up[p] = second
-        output.numbers[p, PROBABILITY] = probability
+        output.probability[p] = probability
         mean = np.nan
         sd = np.nan
         if first >= 0:
             mean, sd = forecast(b, n, first, forecasting)
-            if find(b.order, n, first) >= 0:
-                output.counters[REPEATED] += 1
-        output.numbers[p, EXPECTED] = mean
-        output.numbers[p, LOW] = mean - forecasting.width * sd
-        output.numbers[p, HIGH] = mean + forecasting.width * sd
+            output.repeated[p] = find(b.order, n, first) >= 0
+        output.expected[p] = mean
+        output.low[p] = mean - forecasting.width * sd
+        output.high[p] = mean + forecasting.width * sd
 
 
-@functools.cache
-def deciding_of(
-    telling: Callable[..., int],
-    updating: Callable[..., None],
-    choosing: Callable[..., int],
-    probabilities: Callable[..., float],
-    sampling: Callable[..., int],
-    expected: Callable[..., Any],
-    expected_is_of_one: bool,
-    sd: Callable[..., Any],
-    sd_is_of_one: bool,
-) -> Callable[..., None]:
-    """Compile `deciding` around the functions of a policy.
-
-    `expected` and `sd` compute the expectation and its standard deviation of one action, or of all.
-    """
-    value_of = _compile(value_by_one if expected_is_of_one else value_by_all, {"expectation": expected})
-    sd_of = _compile(sd_by_one if sd_is_of_one else sd_by_all, {"deviation": sd})
-    parts = {
-        "tell": telling,
-        "update_posterior": updating,
-        "choose": choosing,
-        "probability_of": probabilities,
-        "sampled_state": sampling,
-        "forecast": _compile(reward_forecast, {"value_of": value_of, "sd_of": sd_of}),
-    }
-    compiled = _compile(deciding, parts, inline=False)
+def kernel_of(policy: Policy) -> Callable[..., None]:
+    """Return `deciding`, compiled around the functions of a policy."""
+    evidence, rule = policy.evidence, policy.rule
+    update_posterior = evidence.update_posterior if evidence.batchable else None
+    sd_of_one = zero_sd_one if evidence.predictive_sd is zero_sd else evidence.predictive_sd_one
+    if evidence.expected_reward is not None:
+        value_of = _compile(value_by_one, expectation=evidence.expected_reward)
+    else:
+        value_of = _compile(value_by_all, expectation=evidence.expected_rewards)
+    if sd_of_one is not None:
+        sd_of = _compile(sd_by_one, deviation=sd_of_one)
+    else:
+        sd_of = _compile(sd_by_all, deviation=evidence.predictive_sd)
+    tell, choose = record_only if update_posterior else policy.tell, policy.choose
+    compiled = _compile(
+        deciding,
+        inline=False,
+        tell=tell,
+        update_posterior=update_posterior or no_update,
+        choose=choose,
+        probability_of=policy.probability or unknown_probability,
+        sampled_state=rule.sampled_state or no_state,
+        forecast=_compile(reward_forecast, value_of=value_of, sd_of=sd_of),
+    )
 
     def decide(*arguments: Any) -> None:
         try:
             compiled(*arguments)
         except NumbaError as error:
-            raise compile_error(error, choosing, telling) from None
+            raise compile_error(error, choose, tell) from None
         except IndexError as error:
             raise InvalidInput(str(error)) from None
 
     return decide
 
 
-def _compile(template: Callable[..., Any], functions: dict[str, Callable[..., Any]], *, inline: bool = True) -> Any:
+@functools.cache
+def _compile(template: Callable[..., Any], *, inline: bool = True, **functions: Callable[..., Any]) -> Any:
+    """Compile a template around functions, which replace the stand-ins of the same names."""
     return specialise(template, name_of(template.__name__, functions), functions, inline=inline)

@@ -1,4 +1,4 @@
-"""Dask clusters: connecting, limits, versions, and clusters that lose their workers or scheduler."""
+"""Worker processes: reuse and growth. Dask clusters: connecting, limits, versions, lost workers and schedulers."""
 
 import contextlib
 import itertools
@@ -18,10 +18,69 @@ import numpy as np
 import pytest
 
 from lpbandits.errors import InvalidInput, ResourceError
-from lpbandits.parallel import Executor, Workers, cluster, executor_for
-from tests.parallel.processes import sleep, started, until
+from lpbandits.parallel import Executor, Workers, backends, executor_for
+from tests.parallel.processes import kill, sleep, started, until
 
 pytestmark = pytest.mark.xdist_group("workers")
+
+
+HELD: list[Any] = []
+
+
+def grow(n_bytes: int, seconds: float) -> int:
+    HELD.append(np.ones(n_bytes, dtype=np.uint8))
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def pid_of_worker() -> int:
+    with executor_for(Workers(1)) as executor:
+        (pid,) = executor.map(os.getpid, [()])
+    return pid
+
+
+def surroundings(place: str) -> tuple[str, str | None, bool]:
+    return str(Path.cwd()), os.environ.get("PLACE"), place in sys.path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda patch, place: patch.chdir(place), id="folder"),
+        pytest.param(lambda patch, place: patch.setenv("PLACE", place), id="environment"),
+        pytest.param(lambda patch, place: patch.syspath_prepend(place), id="path"),
+    ],
+)
+def test_workers_have_the_surroundings_of_this_process(
+    change: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pid_of_worker()  # started before the change
+    change(monkeypatch, str(tmp_path))
+    with executor_for(Workers(1)) as executor:
+        assert list(executor.map(surroundings, [(str(tmp_path),)])) == [surroundings(str(tmp_path))]
+
+
+def test_processes_are_reused_and_a_dead_one_is_replaced() -> None:
+    first = pid_of_worker()
+    assert pid_of_worker() == first
+    kill(first)
+    assert pid_of_worker() != first
+
+
+def test_an_error_in_one_executor_does_not_reach_another() -> None:
+    with executor_for(2) as executor:
+        results = executor.map(abs, [(number,) for number in range(12)])
+        next(results)
+        with pytest.raises(TypeError), executor_for(2) as other:
+            list(other.map(abs, [("text",)]))
+        assert list(results) == list(range(1, 12))
+
+
+def test_a_worker_may_grow() -> None:
+    """Loky ends a worker that has grown by 300 MB since its first job, with a warning; it checks once a second."""
+    with executor_for(Workers(1)) as executor:
+        assert len(set(executor.map(grow, [(0, 0.0), (400_000_000, 1.1), (0, 0.0)]))) == 1
+        executor._close(abort=True)
 
 
 def invert(seed: int) -> tuple[int, float]:
@@ -69,7 +128,7 @@ def kill_while_running(address: str, process: "subprocess.Popen[str]") -> None:
 
 
 def test_lost_workers_and_a_lost_scheduler_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "WORKER_SECONDS", 1)
+    monkeypatch.setattr(backends, "WORKER_SECONDS", 1)
     monkeypatch.setattr("lpbandits.parallel.executor.CHECK_SECONDS", 0.2)
     jobs = [(seed,) for seed in range(8)]
     with executor_for() as executor:
@@ -134,7 +193,7 @@ def test_an_address_without_a_scheduler_is_refused_at_once(closed_port: str, mon
         raise TimeoutError
 
     monkeypatch.setattr(distributed, "Client", fail)
-    monkeypatch.setattr(cluster, "REPLY_SECONDS", 0.2)
+    monkeypatch.setattr(backends, "REPLY_SECONDS", 0.2)
     refused(f"tcp://{closed_port}", "Connection refused")
     refused(f"tls://{closed_port}", "Connection refused")
     refused(f"ucx://{closed_port}", "no reply")
