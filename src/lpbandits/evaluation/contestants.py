@@ -13,7 +13,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.evaluation.baselines import REFERENCES, ceiling, in_order
 from lpbandits.evaluation.replay import Game, Replay, mean_scores, warm_up
 from lpbandits.fit.taste.moments import Moments, moments
-from lpbandits.fit.taste.popularity import as_standardized, popular_ordering
+from lpbandits.fit.taste.popularity import as_standardized
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Executor
 from lpbandits.policies import entry_of
@@ -52,7 +52,7 @@ class Knowledge:
     ) -> "Knowledge":
         """Compute the moments, and the popularity that `popular` plays by, from the log of the training people."""
         ratings = as_standardized(log)
-        order = popular_ordering(ratings)
+        order = ratings.popular_ordering()
         popularity = np.zeros(len(log.actions)) if order is None else -np.argsort(order).astype(np.float64)
         people = np.flatnonzero(ratings.scales.informative)
         return cls(model, moments(ratings, people=people), popularity, constants or {})

@@ -17,7 +17,7 @@ from lpbandits.data.ratings import Ratings
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.clusters import cluster_people, raters_of
 from lpbandits.fit.comparisons import PairCounts, add_wins, cell_type, compared, gather, rated_actions
-from lpbandits.fit.estimator import Estimate, Estimator, with_errors
+from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.fit.uncertainty import Scatter, scatter_sums
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
@@ -63,7 +63,8 @@ class TwoStage(Estimator):
         states: int,
         *,
         pairs_per_person: int | None = None,
-        holdout: IntArray | None = None,
+        holdout: BoolArray | None = None,
+        distinct: bool = False,
         watch: Stopwatch,
     ) -> Estimate:
         """Cluster, then fit the states one after another, so that few k×k matrices are in memory.
@@ -74,10 +75,9 @@ class TwoStage(Estimator):
         with watch.part("cluster"):
             clusters = cluster_people(log, states, scale=self.scale, restarts=self.restarts, seed=self.seed)
         labels, states = clusters.labels, len(clusters.shares)
-        mask = None if holdout is None else np.isin(np.arange(len(labels)), holdout)
         options: Json = {"prior_sd": self.prior_sd, "threads": log.pool}
         fits, fewer = [], []
-        pairs = count_states(log, labels, states, holdout=mask, pairs_per_person=pairs_per_person, seed=self.seed)
+        pairs = count_states(log, labels, states, holdout=holdout, pairs_per_person=pairs_per_person, seed=self.seed)
         for z in range(states):
             with watch.part("count pairs", z, states):
                 counts, held = next(pairs)
@@ -91,13 +91,13 @@ class TwoStage(Estimator):
             utilities = np.stack([fit.utilities for fit in fits])
             per_person = (np.arange(len(labels)), labels)
             parts = log.map(_scatter_block, utilities, pairs_per_person, self.seed, per_person=per_person)
-            scatters = [Scatter.of(sums) for sums in functools.reduce(np.add, parts)]
+            scatter = Scatter.of(functools.reduce(np.add, parts))
         excluding = None
-        if mask is not None:
-            rest = labels[~mask]
-            excluding = Estimate(tuple(fewer), np.bincount(rest, minlength=states) / len(rest), rest)
-        estimate = Estimate(tuple(fits), clusters.shares, labels, clusters.warnings, excluding_holdout=excluding)
-        return with_errors(estimate, scatters, prior_sd=self.prior_sd, shrink=self.shrink)
+        if holdout is not None:
+            rest = labels[~holdout]
+            excluding = self.estimate(fewer, np.bincount(rest, minlength=states) / len(rest), rest, scatter)
+        notes: Json = {"warnings": clusters.warnings, "excluding_holdout": excluding}
+        return self.estimate(fits, clusters.shares, labels, scatter, distinct=distinct, **notes)
 
 
 def count_states(

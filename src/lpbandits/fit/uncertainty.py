@@ -40,22 +40,23 @@ MAX_PAIRED = 1000
 
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """Per action of one state: G, smoothed, and H; both 0 for an action never compared."""
+    """Per state and action: G, smoothed, and H; both 0 for an action never compared in the state."""
 
     squares: FloatArray
     curvature: FloatArray
 
     @classmethod
     def of(cls, sums: FloatArray) -> "Scatter":
-        """Return the scatter for a state's sums over people.
+        """Return the scatter for m×3×k sums over people, or for the 3×k sums of one state.
 
         G ← (n G + 5 (pool) H) / (n + 5) for n raters. The pool is ΣG / ΣH over all actions of the state, at least 1: by
         how much the variance exceeds that of independent comparisons.
         """
-        curvature = np.maximum(sums[CURVATURE], 0.0)
-        pool = max(float(sums[SQUARES].sum() / max(curvature.sum(), 1e-300)), 1.0)
-        smoothed = sums[RATERS] * sums[SQUARES] + PSEUDO_RATERS * pool * curvature
-        return cls(smoothed / (sums[RATERS] + PSEUDO_RATERS), curvature)
+        squares, raters = sums[..., SQUARES, :], sums[..., RATERS, :]
+        curvature = np.maximum(sums[..., CURVATURE, :], 0.0)
+        total = np.maximum(curvature.sum(axis=-1, keepdims=True), 1e-300)
+        pool = np.maximum(squares.sum(axis=-1, keepdims=True) / total, 1.0)
+        return cls((raters * squares + PSEUDO_RATERS * pool * curvature) / (raters + PSEUDO_RATERS), curvature)
 
     def errors(self, prior_sd: float) -> FloatArray:
         """Return the standard errors of utilities fitted with a Gaussian prior of precision λ: √(G + λ) / (H + λ).
