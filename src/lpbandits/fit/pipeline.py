@@ -17,14 +17,7 @@ from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import SLOW_KMEANS_RATINGS
 from lpbandits.fit.estimator import Estimator, States, as_estimator, fit_options
 from lpbandits.fit.report import Fit
-from lpbandits.fit.selection import (
-    HeldOutScore,
-    candidates_up_to,
-    choose_states,
-    score_comparisons,
-    score_heldout,
-    split_people,
-)
+from lpbandits.fit.selection import candidates_up_to, choose_states, score_fit, split_people
 from lpbandits.fit.state_means import state_means
 from lpbandits.fit.taste.cross_products import MAX_COVARIANCE_ACTIONS
 from lpbandits.fit.taste.popularity import StandardizedRatings
@@ -34,7 +27,6 @@ from lpbandits.io.paths import as_path
 from lpbandits.parallel import Threads, Workers, executor_for, one_thread
 from lpbandits.parallel.workers import as_workers
 from lpbandits.progress import Progress, Stopwatch
-from lpbandits.typing import Json
 
 
 @contextlib.contextmanager
@@ -167,16 +159,7 @@ def fit_states(
         quick = share > 0 and curve is None and cap is None and len(ratings) > SLOW_KMEANS_RATINGS
         holdout = np.isin(np.arange(people), split_people(people, share, seed)[1]) if quick else None
         estimate = estimator(log, states, pairs_per_person=cap, holdout=holdout, distinct=True, watch=watch)
-        with watch.part("likelihood"):
-            training = score_comparisons(log, estimate, pairs_per_person=cap, seed=seed)
-        heldout_score = HeldOutScore()
-        if curve is not None:
-            value = float(curve.log_likelihood[curve.candidates.index(states)])
-            heldout_score = HeldOutScore(value, curve.people, people - curve.people)
-        elif share:
-            with watch.part("held-out"):
-                fits: Json = {"holdout": holdout, "excluding_holdout": estimate.excluding_holdout}
-                heldout_score = score_heldout(log, estimator, states, share=share, pairs_per_person=cap, **fits)
+        scores = score_fit(log, estimator, estimate, options, curve=curve, holdout=holdout, watch=watch)
         with watch.part("means"):
             means = state_means(log, estimate)
         standardized = StandardizedRatings(log, popular=True)
@@ -189,9 +172,7 @@ def fit_states(
             options,
             estimate,
             naming=naming,
-            training=training,
-            heldout=heldout_score,
-            curve=curve,
+            scores=scores,
             means=means,
             popular=popular,
             taste=taste_fit,

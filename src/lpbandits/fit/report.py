@@ -14,7 +14,7 @@ from lpbandits.data.names import Naming
 from lpbandits.fit.clusters import raters_of, variance_between
 from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.fit.provenance import sketch
-from lpbandits.fit.selection import FitScore, HeldOutScore, StateCurve
+from lpbandits.fit.selection import Scores
 from lpbandits.fit.state_means import StateMeans
 from lpbandits.fit.taste.tuning import TasteFit
 from lpbandits.fit.uncertainty import expected_pairs_right, probability_above
@@ -130,9 +130,7 @@ class Fit:
         estimate: Estimate,
         *,
         naming: Naming,
-        training: FitScore,
-        heldout: HeldOutScore,
-        curve: StateCurve | None,
+        scores: Scores,
         means: StateMeans,
         popular: IntArray | None,
         taste: TasteFit,
@@ -143,7 +141,7 @@ class Fit:
         never_compared = [np.flatnonzero(row).tolist() for row in estimate.never_compared]
         rows = list(zip(estimate.utilities, estimate.errors, compared, strict=True))
         explained = variance_between(log, estimate.labels)
-        notes = _warnings(estimate, raters_of(log, estimate.labels, states), training, heldout, curve)
+        notes = _warnings(estimate, raters_of(log, estimate.labels, states), scores)
         report = FitReport(
             method=estimator.method,
             people=len(ratings.people),
@@ -153,13 +151,13 @@ class Fit:
             states=states,
             shares=estimate.shares.tolist(),
             state_people=np.bincount(estimate.labels, minlength=states).tolist(),
-            comparisons=training.pairs,
-            ties=training.tie_share,
+            comparisons=scores.training.pairs,
+            ties=scores.training.tie_share,
             noise=means.noise,
-            log_likelihood=training.mean,
-            heldout_log_likelihood=heldout.log_likelihood,
-            heldout_people=heldout.people,
-            heldout_fit_people=heldout.fit_people,
+            log_likelihood=scores.training.mean,
+            heldout_log_likelihood=scores.heldout_log_likelihood,
+            heldout_people=scores.heldout_people,
+            heldout_fit_people=scores.heldout_fit_people,
             count_variance_explained=explained[0],
             mean_variance_explained=explained[1],
             never_compared=[
@@ -172,7 +170,7 @@ class Fit:
             pairs_right=[expected_pairs_right(utilities[kept], errors[kept]) for utilities, errors, kept in rows],
             iterations=max(len(estimate.history) - 1, 0),
             history=list(estimate.history),
-            curve=[] if curve is None else curve.rows(),
+            curve=[] if scores.curve is None else scores.curve.rows(),
             taste=None if taste.report is None else asdict(taste.report),
             named=naming.matched,
             warnings=[*notes, *taste.warnings, *naming.warnings],
@@ -216,11 +214,9 @@ def _space(log: Blocks) -> Json:
     return {"log": where, "parts": len(log.edges) - 1, "scratch_bytes": scratch, "peak_bytes": total}
 
 
-def _warnings(
-    estimate: Estimate, raters: IntArray, training: FitScore, heldout: HeldOutScore, curve: StateCurve | None
-) -> Iterator[str]:
+def _warnings(estimate: Estimate, raters: IntArray, scores: Scores) -> Iterator[str]:
     """Yield warnings about ties and the choice of the number of states, then those about the states and the score."""
-    ties, score, coin = training.tie_share, heldout.log_likelihood, math.log(0.5)
+    ties, curve, score, coin = scores.training.tie_share, scores.curve, scores.heldout_log_likelihood, math.log(0.5)
     if ties >= MAX_TIES:
         share = "all" if ties == 1 else f"{ties:.1%} of"
         yield f"{share} comparisons are ties, so the orderings carry almost no information; use finer ratings"
@@ -234,7 +230,7 @@ def _warnings(
     yield from _fit_warnings(estimate)
     if score is not None and score <= coin:
         yield (
-            f"the comparisons of {heldout.people:,} held-out people are predicted no better than by a coin toss "
+            f"the comparisons of {scores.heldout_people:,} held-out people are predicted no better than by a coin toss "
             f"(log-likelihood {score:.3f}, a coin {coin:.3f}); use fewer states or more ratings"
         )
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from lpbandits.data.memory import BYTES_PER_RATING
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import kmeans_sample
-from lpbandits.fit.comparisons import compared
+from lpbandits.fit.comparisons import PairCap, compared
 from lpbandits.fit.estimator import Estimate, Estimator, as_estimator, log_likelihoods, mixture
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.parallel import Threads
@@ -52,17 +51,12 @@ class FitScore:
 
 
 def score_comparisons(
-    log: Blocks,
-    estimate: Estimate,
-    *,
-    pairs_per_person: int | None = None,
-    seed: int = 0,
-    only: BoolArray | None = None,
+    log: Blocks, estimate: Estimate, *, cap: PairCap | None = None, only: BoolArray | None = None
 ) -> FitScore:
     """Score the comparisons of all people, or of the mask `only`, under the mixture over states."""
     people = len(log.log.people)
     per_person = (np.arange(people), np.ones(people, dtype=np.bool_) if only is None else only)
-    common = (estimate.utilities, estimate.shares, pairs_per_person, seed)
+    common = (estimate.utilities, estimate.shares, cap or PairCap())
     totals, pairs, ties, scores = zip(*log.map(_score_block, *common, per_person=per_person), strict=True)
     n_pairs = float(sum(pairs))
     return FitScore(float(sum(totals)) / n_pairs, n_pairs, float(sum(ties)) / n_pairs, np.concatenate(scores))
@@ -73,15 +67,13 @@ def _score_block(
     threads: Threads,
     utilities: FloatArray,
     shares: FloatArray,
-    pairs_per_person: int | None,
-    seed: int,
+    cap: PairCap,
     index: IntArray,
     only: BoolArray,
 ) -> tuple[float, float, float, FloatArray]:
-    first = int(index[0])
     if not only.all():
         block = block.subset(np.flatnonzero(only))
-    comparisons = compared(block, pairs_per_person=pairs_per_person, seed=seed, first=first, threads=threads)
+    comparisons = compared(block, cap, index, threads)
     values = log_likelihoods(comparisons, utilities, threads=threads)
     scores, _ = mixture(values * (2 / np.maximum(block.counts, 2))[:, None], shares)
     return float(mixture(values, shares)[0].sum()), float(comparisons.pairs.sum()), comparisons.ties, scores
@@ -125,39 +117,6 @@ def split_people(people: int, share: float, seed: int) -> tuple[IntArray, IntArr
     order = np.random.default_rng([seed, 1]).permutation(people)
     n_heldout = round(share * people)
     return np.sort(order[n_heldout:]), np.sort(order[:n_heldout])
-
-
-class HeldOutScore(NamedTuple):
-    """Mean log-likelihood per comparison of held-out people; None with too few people."""
-
-    log_likelihood: float | None = None
-    people: int = 0
-    """Number of held-out people."""
-    fit_people: int = 0
-    """Number of people in the fit that scores them."""
-
-
-def score_heldout(
-    log: Blocks,
-    estimator: Estimator,
-    states: int,
-    *,
-    share: float,
-    pairs_per_person: int | None,
-    holdout: BoolArray | None,
-    excluding_holdout: Estimate | None,
-) -> HeldOutScore:
-    """Score a held-out share of the people with `excluding_holdout`, a fit without them; if it is None, fit again."""
-    if excluding_holdout is not None and holdout is not None:
-        if not np.any(log.log.counts[holdout] > 1):
-            return HeldOutScore()
-        score = score_comparisons(log, excluding_holdout, only=holdout)
-        return HeldOutScore(score.mean, len(score.people), len(holdout) - len(score.people))
-    parts = split_holdout(log, share, seed=estimator.seed)
-    if parts is None or len(parts.people) < states:
-        return HeldOutScore()
-    score = parts.score(estimator, states, pairs_per_person)
-    return HeldOutScore(score.mean, len(score.people), len(parts.people))
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,3 +197,50 @@ def choose_states(
     below = gaps.sum(axis=1)
     chosen = numbers[int(np.flatnonzero(below <= error)[0])]
     return StateCurve(tuple(numbers), np.array([one.mean for one in tried]), score, below, error, chosen, people)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of a fit on its own people and on held-out people; None and 0 if these are too few."""
+
+    training: FitScore
+    heldout_log_likelihood: float | None = None
+    heldout_people: int = 0
+    heldout_fit_people: int = 0
+    """Number of people in the fit that scores the held-out people."""
+    curve: StateCurve | None = None
+
+
+def score_fit(
+    log: Blocks,
+    estimator: Estimator,
+    estimate: Estimate,
+    options: Json,
+    *,
+    curve: StateCurve | None,
+    holdout: BoolArray | None,
+    watch: Stopwatch,
+) -> Scores:
+    """Score the people of a fit, and a held-out share of them with a fit without these.
+
+    That fit is the one behind `curve`, or the estimate's `excluding_holdout`; if there is neither, a second one.
+    """
+    people, states, cap = len(log.log.people), options["states"], options["pairs_per_person"]
+    with watch.part("likelihood"):
+        training = score_comparisons(log, estimate, cap=PairCap(cap, estimator.seed))
+    if curve is not None:
+        value = float(curve.log_likelihood[curve.candidates.index(curve.states)])
+        return Scores(training, value, curve.people, people - curve.people, curve)
+    if not options["heldout"]:
+        return Scores(training)
+    with watch.part("held-out"):
+        if estimate.excluding_holdout is not None and holdout is not None:
+            if not np.any(log.log.counts[holdout] > 1):
+                return Scores(training)
+            score = score_comparisons(log, estimate.excluding_holdout, only=holdout)
+            return Scores(training, score.mean, len(score.people), people - len(score.people))
+        parts = split_holdout(log, options["heldout"], seed=estimator.seed)
+        if parts is None or len(parts.people) < states:
+            return Scores(training)
+        score = parts.score(estimator, states, cap)
+        return Scores(training, score.mean, len(score.people), len(parts.people))

@@ -76,15 +76,15 @@ def scatter_sums(
     edges = np.linspace(0, len(comparisons.person), parts + 1).astype(np.int64)
     sums = np.empty((parts, 3, comparisons.actions))
     people = weight[comparisons.person]
-    arrays = edges, comparisons.histories, people, people * comparisons.weight, np.exp(utilities), sums
+    arrays = edges, comparisons.histories, (people, people * comparisons.weight), np.exp(utilities), sums
     threads.run(scatter_parts, parts, *arrays, blocks=PARTS)
     return np.asarray(sums.sum(axis=0))
 
 
-def probability_above(utilities: FloatArray, errors: FloatArray, one: int, other: int) -> float:
-    """Return the probability that one action is above another: Φ((β₁ − β₂) / √(s₁² + s₂²))."""
-    away = utilities[one] - utilities[other]
-    return float(_phi(away, np.hypot(errors[one], errors[other])))
+def probability_above(utilities: FloatArray, errors: FloatArray, one: int, other: int) -> FloatArray:
+    """Return, per state, the probability that one action is above another: Φ((β₁ − β₂) / √(s₁² + s₂²))."""
+    away = utilities[..., one] - utilities[..., other]
+    return _phi(away, np.hypot(errors[..., one], errors[..., other]))
 
 
 def expected_pairs_right(utilities: FloatArray, errors: FloatArray) -> float | None:

@@ -115,9 +115,9 @@ class HeldOutRatings:
         """
         people, start = self.people, taste.start()
         rating = self.rating.copy()
-        means, sds, logs = np.empty((3, len(rating)))
-        arrays = (taste.table(), start, np.empty((people, *start.shape)), self.offsets, self.action.copy(), rating)
-        threads.run(predict_sequence, people, greedy, *arrays, means, sds, logs, smallest=8)
+        means, sds, logs = out = tuple(np.empty((3, len(rating))))
+        arrays = taste.table(), start, np.empty((people, *start.shape)), (self.offsets, self.action.copy(), rating), out
+        threads.run(predict_sequence, people, greedy, *arrays, smallest=8)
         half = float(ndtri(0.5 + LEVEL / 2)) * sds
         return np.abs(rating - means) / half, logs
 
