@@ -351,10 +351,10 @@ def test_the_budget_covers_held_out_people() -> None:
     taken = 10**6
     budget = MemoryBudget(taken + 30 * len(log), taken, local_workers=2, workers=2)
     with Threads(1) as pool:
-        parts = split_holdout(blocks_.MemoryBlocks(log, pool, budget), 0.2, seed=0, pairs_per_person=None)
+        parts = split_holdout(blocks_.MemoryBlocks(log, pool, budget), 0.2, seed=0)
         assert parts is not None
         for part in (parts.training, parts.heldout):
             assert (part.budget.left, part.budget.copies, part.budget.set_by_user) == (0, 1, True)
         less = blocks_.MemoryBlocks(log, pool, MemoryBudget(budget.limit_bytes - 1, taken))
         with pytest.raises(InvalidInput, match=r"max_memory.*--states 5"):
-            split_holdout(less, 0.2, seed=0, pairs_per_person=None)
+            split_holdout(less, 0.2, seed=0)

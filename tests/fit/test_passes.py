@@ -18,7 +18,7 @@ from lpbandits.data.spill import write_chunks
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.comparisons import compare, count_state
 from lpbandits.fit.taste.moments import moments, moments_of
-from lpbandits.fit.taste.popularity import StandardizedRatings, informative, popular_ordering
+from lpbandits.fit.taste.popularity import StandardizedRatings, as_standardized, informative
 from lpbandits.fit.two_stage import count_states
 from lpbandits.parallel import Threads
 from tests.guards.kernels import allocating, looked_on
@@ -163,13 +163,13 @@ def test_groups_of_people_share_the_passes_over_a_log(monkeypatch: pytest.Monkey
     people = informative(log)
     groups = [people[::2], people[:50]]
     together = moments_of(ratings, groups)
-    popular = popular_ordering(ratings)
+    popular = ratings.popular_ordering()
     assert blocks.passes == {"_scales": 1, "_rating_sums": 1, "_level_sums": 19, "_add_block": 1}
     for group, shared in zip(groups, together, strict=True):
         alone = moments(log, people=group)
         for name, value in vars(alone).items():
             np.testing.assert_array_equal(getattr(shared, name), value, err_msg=name)
-    np.testing.assert_array_equal(popular, popular_ordering(log))
+    np.testing.assert_array_equal(popular, as_standardized(log).popular_ordering())
 
 
 def test_sweeps_of_a_group_do_not_depend_on_other_groups(monkeypatch: pytest.MonkeyPatch) -> None:

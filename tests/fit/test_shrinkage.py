@@ -22,8 +22,8 @@ def test_equal_errors_give_the_formulas(m: int, k: int, seed: int, variance: flo
     """With G = H = 1 / variance and a flat prior all errors are √variance."""
     rng = np.random.default_rng(seed)
     values = rng.normal(0, 1, (m, m)) @ rng.normal(0, 1, (m, k))
-    part = Scatter(np.full(k, 1 / variance), np.full(k, 1 / variance))
-    shrunk, spreads = shrink_states(values, np.ones((m, k), dtype=np.bool_), [part] * m, prior_sd=1e6)
+    scatter = Scatter(np.full((m, k), 1 / variance), np.full((m, k), 1 / variance))
+    shrunk, spreads = shrink_states(values, np.ones((m, k), dtype=np.bool_), scatter, prior_sd=1e6)
     mean, cov = naive.even_population(values, variance)
     for a in range(k):
         wanted, errors = naive.conditional(values[:, a], np.full(m, variance), mean, cov)
@@ -53,8 +53,8 @@ def test_the_shrinkage_of_the_prior_is_undone() -> None:
     k, bend = 20_000, 2.0
     seen = rng.normal(0, 1, k) + rng.normal(0, np.sqrt(1 / bend), k)
     fitted = seen * bend / (bend + 1)  # a prior of sd 1
-    part = Scatter(np.full(k, bend), np.full(k, bend))
-    shrunk, errors = shrink_states(fitted[None], np.ones((1, k), dtype=np.bool_), [part], prior_sd=1.0)
+    scatter = Scatter(np.full((1, k), bend), np.full((1, k), bend))
+    shrunk, errors = shrink_states(fitted[None], np.ones((1, k), dtype=np.bool_), scatter, prior_sd=1.0)
     slope = float(shrunk[0] @ fitted / (fitted @ fitted))
     # In 30 other draws the sd of the slope was 0.006, of the error 0.0018: these are four.
     assert abs(slope - 1) < 4 * 0.006

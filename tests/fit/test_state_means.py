@@ -9,9 +9,10 @@ import pytest
 import lpbandits as lpb
 from lpbandits.data import Ratings
 from lpbandits.fit import Em, TwoStage, match_orderings
-from lpbandits.fit.estimator import Estimate, Estimator, distinct
+from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.state_means import state_means
-from lpbandits.fit.taste.popularity import popular_ordering
+from lpbandits.fit.taste.popularity import as_standardized
+from lpbandits.fit.uncertainty import Scatter
 from lpbandits.model import PreferenceModel
 from lpbandits.simulation.bounds import bound_model
 from lpbandits.typing import FloatArray, IntArray
@@ -80,7 +81,7 @@ def naive_means(log: Ratings, weight: FloatArray, utilities: FloatArray, orderin
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.method)
 def test_means_and_noise_equal_their_definition(estimator: Estimator) -> None:
     _, log, _ = planted(5, people=60, actions=8, rated=5, states=2)
-    estimate = distinct(estimate_of(estimator, log, 2))
+    estimate = estimate_of(estimator, log, 2, distinct=True)
     result = state_means(log, estimate)
     weights = np.eye(2)[estimate.labels] if estimate.membership is None else estimate.membership
     squares, blocks = 0.0, 0
@@ -103,13 +104,14 @@ def test_memberships_of_em_are_joined_with_their_states() -> None:
     chance = estimate.membership
     assert chance is not None
     np.testing.assert_allclose(chance.sum(axis=1), 1.0)
-    twice = Estimate(
+    joined = Em(shrink=False).estimate(
         (*estimate.fits, estimate.fits[0]),
         np.append(estimate.shares, 0.0),
         estimate.labels,
+        Scatter(np.zeros((3, 6)), np.zeros((3, 6))),
+        distinct=True,
         membership=np.column_stack([0.25 * chance[:, 0], chance[:, 1], 0.75 * chance[:, 0]]),
     )
-    joined = distinct(twice)
     assert joined.membership is not None
     np.testing.assert_allclose(joined.membership, chance[:, np.argsort(-estimate.shares)])
 
@@ -165,7 +167,7 @@ def test_worlds_and_bounds_have_the_noise_of_a_fitted_model() -> None:
 
 
 def popular_order(values: Any) -> list[int] | None:
-    order = popular_ordering(Ratings.from_matrix(values))
+    order = as_standardized(Ratings.from_matrix(values)).popular_ordering()
     return None if order is None else order.tolist()
 
 

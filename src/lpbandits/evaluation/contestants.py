@@ -12,7 +12,7 @@ from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.evaluation.baselines import REFERENCES, ceiling, in_order
 from lpbandits.evaluation.replay import Game, Replay, warm_up
 from lpbandits.fit.taste.moments import Moments, moments
-from lpbandits.fit.taste.popularity import as_standardized, popular_ordering
+from lpbandits.fit.taste.popularity import as_standardized
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Executor
 from lpbandits.policies import entry_of
@@ -49,7 +49,7 @@ class Knowledge:
     ) -> "Knowledge":
         """Compute the moments and the model's popularity ordering from the log of the training people."""
         ratings = as_standardized(log)
-        order = popular_ordering(ratings)
+        order = ratings.popular_ordering()
         popular = np.arange(model.n_actions) if order is None else order
         people = np.flatnonzero(ratings.scales.informative)
         return cls(model.replace(popular=popular), moments(ratings, people=people), constants or {})

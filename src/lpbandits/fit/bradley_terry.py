@@ -34,26 +34,6 @@ MAX_UTILITY = 300.0
 class BradleyTerry:
     """A fitted Bradley-Terry model.
 
-    Parameters
-    ----------
-    utilities
-        β, with mean 0 in every component of the comparison graph; 0 for an action never compared.
-    standard_errors
-        Standard errors of the centred utilities. In a fit of states to a log they are clustered by person (see
-        `uncertainty`). For a bare matrix they come from the curvature of the log-posterior, as if all comparisons were
-        independent: exact up to 512 actions; for more, two terms of the inverse's series, with a relative error of
-        about 1/k for dense comparison graphs and too low for sparse ones.
-    passes
-        Number of passes over the k×k counts.
-    converged
-        Whether no utility was expected to move by more than the tolerance. False if a very weak prior let utilities
-        grow beyond ±300.
-    never_compared
-        True for actions without any comparison.
-    pieces
-        For each action, the number of its connected component in the comparison graph. Utilities of different
-        components are comparable only through the prior.
-
     Examples
     --------
     >>> fit_bradley_terry([[0, 3], [1, 0]]).components
@@ -61,11 +41,20 @@ class BradleyTerry:
     """
 
     utilities: FloatArray
+    """β, with mean 0 in every component of the comparison graph; 0 for an action never compared."""
     standard_errors: FloatArray
+    """Standard errors of the centred utilities from the curvature of the log-posterior, as if all comparisons were
+    independent: exact up to 512 actions; for more, two terms of the inverse's series, with a relative error of about
+    1/k for dense comparison graphs and too low for sparse ones. Those of a fit of states are in its `Estimate`."""
     passes: int
+    """Number of passes over the k×k counts."""
     converged: bool
+    """Whether no utility was expected to move by more than the tolerance; a very weak prior lets them grow beyond
+    ±300."""
     never_compared: BoolArray
+    """True for actions without any comparison."""
     pieces: IntArray
+    """Connected component of each action in the comparison graph; only the prior links different components."""
 
     @property
     def components(self) -> int:

@@ -34,24 +34,15 @@ MAX_RESTARTS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Clusters of people, the largest first.
-
-    Parameters
-    ----------
-    labels
-        Cluster of each person.
-    shares
-        Share of people in each cluster.
-    count_variance_explained, mean_variance_explained
-        Share of the variance that lies between clusters: of people's number of ratings, and of their mean rating.
-    warnings
-        Warnings about the clusters.
-    """
+    """Clusters of people, the largest first."""
 
     labels: IntArray
+    """Cluster of each person."""
     shares: FloatArray
     count_variance_explained: float
+    """Share of the variance of people's number of ratings that lies between clusters."""
     mean_variance_explained: float
+    """The same for people's mean rating."""
     warnings: tuple[str, ...]
 
 

@@ -1,7 +1,7 @@
 """Comparisons in a log: which action was rated above which, and how often."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,10 +103,10 @@ def compare(
     weight = np.ones(len(person))
     if pairs_per_person is not None:
         groups = kernels.count_groups(offsets, pairs_per_person)
-        given = offsets, pairs_per_person, seed, first, np.cumsum(groups) - groups, action, rating
+        given = (offsets, action, rating), pairs_per_person, seed, first, np.cumsum(groups) - groups
         offsets, weight = np.zeros(int(groups.sum()) + 1, dtype=np.int64), np.ones(int(groups.sum()))
         action, rating = np.empty_like(action), np.empty_like(rating)
-        size = kernels.split_histories(*given, offsets, action, rating, weight)
+        size = kernels.split_histories(*given, (offsets, action, rating, weight))
         action, rating = action[:size].copy(), rating[:size].copy()
         person = np.repeat(person, groups)
     histories = kernels.SortedHistories(offsets, np.empty_like(action), *np.empty((2, len(action)), dtype=np.int32))
@@ -115,10 +115,17 @@ def compare(
     return Comparisons(person, weight, histories, len(ratings.people), len(ratings.actions))
 
 
-def compared(block: Ratings, *, pairs_per_person: int | None, seed: int, first: int, threads: Threads) -> Comparisons:
-    """Return the comparisons of a block, cached on the block unless there is a cap."""
-    if pairs_per_person is not None:
-        return compare(block, pairs_per_person=pairs_per_person, seed=seed, first=first, threads=threads)
+class PairCap(NamedTuple):
+    """Maximum number of comparisons per person, None for all, and the seed of their choice."""
+
+    pairs: int | None = None
+    seed: int = 0
+
+
+def compared(block: Ratings, cap: PairCap, index: IntArray, threads: Threads) -> Comparisons:
+    """Return the comparisons of a block, cached on it unless there is a cap; `index` numbers its people in the log."""
+    if cap.pairs is not None:
+        return compare(block, pairs_per_person=cap.pairs, seed=cap.seed, first=int(index[0]), threads=threads)
     known: Comparisons | None = block.__dict__.get("comparisons")
     if known is None:
         known = block.__dict__["comparisons"] = compare(block, threads=threads)
@@ -157,8 +164,8 @@ def add_wins(counts: NDArray[Any], comparisons: Comparisons, weight: FloatArray,
         chunk = chosen[done : int(np.searchsorted(ends, taken + CHUNK)) + 1]
         size, done = int(ends[done + len(chunk) - 1]) - taken, done + len(chunk)
         lists = np.zeros(comparisons.actions + 1, dtype=np.int64), *np.empty((2, size), dtype=np.int32)
-        kernels.group_by_action(chunk, comparisons.histories, *lists)
-        arrays = *lists, comparisons.histories, typed_weight, counts
+        kernels.group_by_action(chunk, comparisons.histories, lists)
+        arrays = lists, comparisons.histories, typed_weight, counts
         pool.run(kernels.count_rows, comparisons.actions, *arrays, blocks=16, smallest=8)
         taken += size
 

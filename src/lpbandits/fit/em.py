@@ -12,11 +12,11 @@ from lpbandits.errors import InvalidInput
 from lpbandits.fit.bradley_terry import BradleyTerry, maximise
 from lpbandits.fit.clusters import MAX_RESTARTS, cluster_people, level_warnings, variance_between
 from lpbandits.fit.comparisons import Comparisons, compare, count_state
-from lpbandits.fit.estimator import Estimate, Estimator, log_likelihoods, mixture, with_errors
+from lpbandits.fit.estimator import Estimate, Estimator, log_likelihoods, mixture
 from lpbandits.fit.uncertainty import Scatter, scatter_sums
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
-from lpbandits.typing import FloatArray, IntArray, Json
+from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 
 MIN_PROBABILITY = 1e-14
 """Probabilities of a state within this distance of 0 or 1 are rounded to 0 or 1."""
@@ -93,7 +93,8 @@ class Em(Estimator):
         states: int,
         *,
         pairs_per_person: int | None = None,
-        holdout: IntArray | None = None,
+        holdout: BoolArray | None = None,
+        distinct: bool = False,
         watch: Stopwatch,
     ) -> Estimate:
         """Run EM from each start and keep the highest log-posterior; the log is loaded into memory."""
@@ -121,13 +122,13 @@ class Em(Estimator):
             notes.append(f"{states - len(kept)} of {states} states became empty; use fewer states")
             fits, shares, membership = [fits[z] for z in kept], shares[kept] / shares[kept].sum(), membership[:, kept]
         notes += level_warnings(*variance_between(log, labels), self.scale)
-        scatters = []
+        sums = []
         for z, fit in enumerate(fits):
             with watch.part("errors", z, len(fits)):
                 weight = rounded(membership[:, z])
-                scatters.append(Scatter.of(scatter_sums(comparisons, weight, fit.utilities, threads=threads)))
-        estimate = Estimate(tuple(fits), shares, labels, tuple(notes), tuple(history), membership=membership)
-        return with_errors(estimate, scatters, prior_sd=self.prior_sd, shrink=self.shrink)
+                sums.append(scatter_sums(comparisons, weight, fit.utilities, threads=threads))
+        others: Json = {"warnings": tuple(notes), "history": tuple(history), "membership": membership}
+        return self.estimate(fits, shares, labels, Scatter.of(np.stack(sums)), distinct=distinct, **others)
 
     def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> IntArray:
         """Return the labels of a start: given, of `TwoStage`, of cosine clusters, or random."""

@@ -1,4 +1,4 @@
-"""`Estimator` and `Estimate`: the interface of fitting methods, their result, and its likelihood."""
+"""`Estimator` and `Estimate`: the interface of fitting methods and their result; options of any method."""
 
 import abc
 from collections.abc import Sequence
@@ -10,11 +10,10 @@ from scipy.special import logsumexp
 
 from lpbandits import validate
 from lpbandits.data.blocks import Blocks
-from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.bradley_terry import BradleyTerry, as_prior_sd
 from lpbandits.fit.clusters import MAX_RESTARTS, Scale
-from lpbandits.fit.comparisons import Comparisons, compare, compared
+from lpbandits.fit.comparisons import Comparisons
 from lpbandits.fit.kernels.comparisons import history_log_likelihoods
 from lpbandits.fit.shrinkage import shrink_states
 from lpbandits.fit.uncertainty import Scatter
@@ -29,47 +28,54 @@ FACTORS_PER_LOG = 500
 """Maximum number of factors that are multiplied before a logarithm is taken."""
 
 
+def fit_options(*, states: Any, max_states: Any, pairs_per_person: Any, heldout: Any, taste: Any) -> Json:
+    """Check the options of `fit_states` that any method has, and return them."""
+    if not validate.is_exactly(states, "auto"):
+        if isinstance(states, str):
+            raise validate.invalid("states", "a number or 'auto'", states)
+        if max_states is not None:
+            raise InvalidInput(
+                f"max_states must be left out unless states='auto' (--states auto), got "
+                f"{validate.short_repr(max_states)} with states={validate.short_repr(states)}"
+            )
+        states = validate.as_count(states, "states")
+    if pairs_per_person is not None:
+        pairs_per_person = validate.as_count(pairs_per_person, "pairs_per_person")
+    return {
+        "states": states,
+        "max_states": None if max_states is None else validate.as_count(max_states, "max_states", high=10_000),
+        "pairs_per_person": pairs_per_person,
+        "heldout": validate.as_number(heldout, "heldout", low=0, high=0.9),
+        "taste": validate.as_flag(taste, "taste"),
+    }
+
+
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """One Bradley-Terry fit and one share per state."""
+    """Fitted states: for each a Bradley-Terry fit, its share, and m×k arrays over states and actions."""
 
     fits: tuple[BradleyTerry, ...]
     shares: FloatArray
     labels: IntArray
     """Likeliest state of each person."""
+    utilities: FloatArray
+    """β of the fits, or shrunk towards the other states."""
+    errors: FloatArray
+    """Standard deviations of the utilities."""
+    unknown: BoolArray
+    """True for actions without information, which come last: never compared in the state or, if shrunk, in any."""
     warnings: tuple[str, ...] = ()
     history: tuple[float, ...] = ()
     """EM's log-posterior of the fit to the initial labels and after each step."""
     excluding_holdout: "Estimate | None" = None
     """The same states, fitted without the held-out people."""
-    shrunk: tuple[FloatArray, FloatArray] | None = None
-    """m×k utilities and errors shrunk over states, which replace those of the fits."""
     membership: FloatArray | None = None
     """people × states: probability of each state; None: 1 for the likeliest state."""
-
-    @property
-    def utilities(self) -> FloatArray:
-        """m×k utilities: shrunk ones, or the fits' centred β."""
-        return np.stack([fit.utilities for fit in self.fits]) if self.shrunk is None else self.shrunk[0]
-
-    @property
-    def errors(self) -> FloatArray:
-        """m×k standard deviations of the utilities."""
-        return np.stack([fit.standard_errors for fit in self.fits]) if self.shrunk is None else self.shrunk[1]
 
     @property
     def never_compared(self) -> BoolArray:
         """m×k: True for actions without any comparison in the state."""
         return np.stack([fit.never_compared for fit in self.fits])
-
-    @property
-    def unknown(self) -> BoolArray:
-        """m×k: True for actions without information, which come last.
-
-        Those never compared in the state or, with shrinkage over states, in any state.
-        """
-        never = self.never_compared
-        return never if self.shrunk is None else np.broadcast_to(never.all(axis=0), never.shape)
 
     @property
     def orderings(self) -> IntArray:
@@ -124,10 +130,63 @@ class Estimator(abc.ABC):
         states: int,
         *,
         pairs_per_person: int | None = None,
-        holdout: IntArray | None = None,
+        holdout: BoolArray | None = None,
+        distinct: bool = False,
         watch: Stopwatch,
     ) -> Estimate:
-        """Fit `states` states and, if that is cheap, also `excluding_holdout` without the `holdout` people."""
+        """Fit `states` states and, if that is cheap, also `excluding_holdout` without the people of the mask `holdout`.
+
+        The result is that of `estimate`, to which `distinct` is passed on.
+        """
+
+    def estimate(
+        self,
+        fits: Sequence[BradleyTerry],
+        shares: FloatArray,
+        labels: IntArray,
+        scatter: Scatter,
+        *,
+        distinct: bool = False,
+        **others: Any,
+    ) -> Estimate:
+        """Return the estimate with standard errors and, if `shrink` is set, utilities shrunk towards the other states.
+
+        With `distinct`, states are sorted by share, largest first, and those with equal orderings are joined: a model
+        holds each ordering once.
+        """
+        utilities, errors = np.stack([fit.utilities for fit in fits]), scatter.errors(self.prior_sd)
+        unknown = np.stack([fit.never_compared for fit in fits])
+        if self.shrink:
+            utilities, errors = shrink_states(utilities, ~unknown, scatter, prior_sd=self.prior_sd)
+            unknown = np.broadcast_to(unknown.all(axis=0), unknown.shape)
+        estimate = Estimate(tuple(fits), shares, labels, utilities, errors, unknown, **others)
+        if not distinct:
+            return estimate
+        keys = [ordering.tobytes() for ordering in estimate.orderings]
+        first: dict[bytes, int] = {}
+        for z in np.argsort(-shares, kind="stable").tolist():
+            first.setdefault(keys[z], z)
+        kept, places = list(first.values()), {key: place for place, key in enumerate(first)}
+        new = np.array([places[key] for key in keys])
+        notes, membership = estimate.warnings, estimate.membership
+        if len(kept) < len(keys):
+            notes += (
+                f"{len(keys)} states have only {pluralize(len(kept), 'different ordering')}; states with equal "
+                "orderings were joined: use fewer states",
+            )
+        if membership is not None:
+            membership = np.stack([membership[:, new == z].sum(axis=1) for z in range(len(kept))], axis=1)
+        return replace(
+            estimate,
+            fits=tuple(fits[z] for z in kept),
+            shares=np.bincount(new, weights=shares).astype(np.float64),
+            labels=new[labels],
+            utilities=utilities[kept],
+            errors=errors[kept],
+            unknown=unknown[kept],
+            warnings=notes,
+            membership=membership,
+        )
 
 
 def as_estimator(value: Any) -> Estimator:
@@ -162,91 +221,3 @@ def mixture(values: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatAr
         joint = values + np.log(shares)
     total = logsumexp(joint, axis=1)
     return total, np.exp(joint - total[:, None])
-
-
-@dataclass(frozen=True)
-class FitScore:
-    """Mean log-likelihood per comparison, number of comparisons, and share of ties among them."""
-
-    mean: float
-    pairs: float
-    tie_share: float
-
-
-def score_comparisons(
-    log: Blocks,
-    estimate: Estimate,
-    *,
-    pairs_per_person: int | None = None,
-    seed: int = 0,
-    only: BoolArray | None = None,
-) -> FitScore:
-    """Score the comparisons of all people, or of the mask `only`, under the mixture over states."""
-    people = len(log.log.people)
-    per_person = (np.arange(people), np.ones(people, dtype=np.bool_) if only is None else only)
-    common = (estimate.utilities, estimate.shares, pairs_per_person, seed)
-    blocks = log.map(_score_block, *common, per_person=per_person)
-    total, pairs, ties = (float(sum(values)) for values in zip(*blocks, strict=True))
-    return FitScore(total / pairs, pairs, ties / pairs)
-
-
-def _score_block(
-    block: Ratings,
-    threads: Threads,
-    utilities: FloatArray,
-    shares: FloatArray,
-    pairs_per_person: int | None,
-    seed: int,
-    index: IntArray,
-    only: BoolArray,
-) -> tuple[float, float, float]:
-    if only.all():
-        first = int(index[0])
-        comparisons = compared(block, pairs_per_person=pairs_per_person, seed=seed, first=first, threads=threads)
-    else:
-        comparisons = compare(block.subset(np.flatnonzero(only)), threads=threads)
-    total, _ = mixture(log_likelihoods(comparisons, utilities, threads=threads), shares)
-    return float(total.sum()), float(comparisons.pairs.sum()), comparisons.ties
-
-
-def with_errors(estimate: Estimate, scatters: Sequence[Scatter], *, prior_sd: float, shrink: bool) -> Estimate:
-    """Set the standard errors of the fits and, if `shrink`, shrink the utilities (also of `excluding_holdout`)."""
-    pairs = zip(estimate.fits, scatters, strict=True)
-    estimate = replace(estimate, fits=tuple(replace(fit, standard_errors=one.errors(prior_sd)) for fit, one in pairs))
-    if not shrink:
-        return estimate
-    fewer = estimate.excluding_holdout
-    if fewer is not None:
-        shrunk = shrink_states(fewer.utilities, ~fewer.never_compared, scatters, prior_sd=prior_sd)
-        fewer = replace(fewer, shrunk=shrunk)
-    shrunk = shrink_states(estimate.utilities, ~estimate.never_compared, scatters, prior_sd=prior_sd)
-    return replace(estimate, shrunk=shrunk, excluding_holdout=fewer)
-
-
-def distinct(estimate: Estimate) -> Estimate:
-    """Sort states by share, largest first, and join states with equal orderings: a model holds each ordering once."""
-    keys = [ordering.tobytes() for ordering in estimate.orderings]
-    first: dict[bytes, int] = {}
-    for z in np.argsort(-estimate.shares, kind="stable").tolist():
-        first.setdefault(keys[z], z)
-    kept, places = list(first.values()), {key: place for place, key in enumerate(first)}
-    new = np.array([places[key] for key in keys])
-    notes, shrunk, membership = estimate.warnings, estimate.shrunk, estimate.membership
-    if len(kept) < len(keys):
-        notes += (
-            f"{len(keys)} states have only {pluralize(len(kept), 'different ordering')}; states with equal orderings "
-            "were joined: use fewer states",
-        )
-    if shrunk is not None:
-        shrunk = shrunk[0][kept], shrunk[1][kept]
-    if membership is not None:
-        membership = np.stack([membership[:, new == z].sum(axis=1) for z in range(len(kept))], axis=1)
-    return replace(
-        estimate,
-        fits=tuple(estimate.fits[z] for z in kept),
-        shares=np.bincount(new, weights=estimate.shares).astype(np.float64),
-        labels=new[estimate.labels],
-        warnings=notes,
-        shrunk=shrunk,
-        membership=membership,
-    )

@@ -14,25 +14,16 @@ from lpbandits.typing import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Matching:
-    """The best matching of the true states with the fitted ones.
-
-    Parameters
-    ----------
-    assignment
-        The fitted state matched to each true state. With fewer fitted than true states, each remaining true state is
-        matched to its nearest fitted state.
-    error
-        Mean over true states of 1 − Kendall's τ: 0 for equal orderings, 1 for unrelated ones, 2 for reversed ones.
-    errors
-        The same for each true state.
-    top_overlap
-        Mean overlap of the ten best actions (or of all, if fewer).
-    """
+    """The best matching of the true states with the fitted ones."""
 
     assignment: IntArray
+    """The fitted state matched to each true state: the nearest for those that remain if there are fewer fitted ones."""
     error: float
+    """Mean over true states of 1 − Kendall's τ: 0 for equal orderings, 1 for unrelated ones, 2 for reversed ones."""
     errors: FloatArray
+    """The same for each true state."""
     top_overlap: float
+    """Mean overlap of the ten best actions (or of all, if fewer)."""
 
 
 @translate_errors("matching orderings")

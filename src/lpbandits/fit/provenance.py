@@ -15,7 +15,7 @@ from typing import Any, Literal
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.fit.em import Em
-from lpbandits.fit.estimator import Estimator
+from lpbandits.fit.estimator import Estimator, fit_options
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.typing import Json, Label
@@ -97,20 +97,17 @@ class Provenance:
         if not recorded or kind is None or recorded.get("start") is not None:
             return None
         try:
-            states: Any = recorded.get("states")
-            if states != "auto":
-                states = validate.as_count(states, "states")
-            options: Json = {
-                "heldout": validate.as_number(recorded.get("heldout", 0.1), "heldout", low=0, high=0.9),
-                "taste": validate.as_flag(recorded.get("taste", True), "taste"),
-            }
-            for name in ("max_states", "pairs_per_person"):
-                value = recorded.get(name)
-                options[name] = None if value is None else validate.as_count(value, name)
+            options = fit_options(
+                states=recorded.get("states"),
+                max_states=recorded.get("max_states"),
+                pairs_per_person=recorded.get("pairs_per_person"),
+                heldout=recorded.get("heldout", 0.1),
+                taste=recorded.get("taste", True),
+            )
             estimator = kind(**{one.name: recorded[one.name] for one in fields(kind) if one.name in recorded})
         except InvalidInput as error:
             raise FileFormatError(f"provenance.settings is invalid: {error}; fit the model again") from None
-        return estimator, states, options
+        return estimator, options.pop("states"), options
 
     def none_in_training(self, people: Sequence[Label]) -> bool | None:
         """Return True if (almost) none of `people` were in the training data, None if unknown."""

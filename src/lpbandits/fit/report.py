@@ -3,21 +3,28 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 
 import numpy as np
+from scipy.special import expit
 
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.chunked import DiskBlocks, peak_of_process
 from lpbandits.data.names import Naming
 from lpbandits.fit.clusters import raters_of, variance_between
-from lpbandits.fit.estimator import Estimate, Estimator, FitScore
-from lpbandits.fit.selection import HeldOutScore, StateCurve
+from lpbandits.fit.estimator import Estimate, Estimator
+from lpbandits.fit.provenance import sketch
+from lpbandits.fit.selection import Scores
+from lpbandits.fit.state_means import StateMeans
 from lpbandits.fit.taste.tuning import TasteFit
 from lpbandits.fit.uncertainty import expected_pairs_right, probability_above
-from lpbandits.model import PreferenceModel
+from lpbandits.model import MAX_LOGIT_ERROR, PreferenceModel
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize, share_text
 from lpbandits.typing import IntArray, Json
+
+PACKAGES = ("lpbandits", "numba", "numpy", "scikit-learn", "scipy")
+"""Packages whose versions are recorded in a model."""
 
 MAX_TIES = 0.95
 """A log with a larger share of ties gets a warning."""
@@ -114,60 +121,88 @@ class Fit:
     model: PreferenceModel
     report: FitReport
 
-
-def report_of(
-    log: Blocks,
-    estimator: Estimator,
-    naming: Naming,
-    watch: Stopwatch,
-    *,
-    estimate: Estimate,
-    training: FitScore,
-    heldout: HeldOutScore,
-    curve: StateCurve | None,
-    noise: float,
-    taste: TasteFit,
-) -> FitReport:
-    """Summarize a fit."""
-    ratings, states, compared = log.log, len(estimate.fits), ~estimate.never_compared
-    rows = list(zip(estimate.utilities, estimate.errors, compared, strict=True))
-    count_explained, mean_explained = variance_between(log, estimate.labels)
-    notes = _warnings(estimate, raters_of(log, estimate.labels, states), training, heldout, curve)
-    return FitReport(
-        method=estimator.method,
-        people=len(ratings.people),
-        actions=len(ratings.actions),
-        ratings=len(ratings),
-        dropped=dict(ratings.dropped),
-        states=states,
-        shares=estimate.shares.tolist(),
-        state_people=np.bincount(estimate.labels, minlength=states).tolist(),
-        comparisons=training.pairs,
-        ties=training.tie_share,
-        noise=noise,
-        log_likelihood=training.mean,
-        heldout_log_likelihood=heldout.log_likelihood,
-        heldout_people=heldout.people,
-        heldout_fit_people=heldout.fit_people,
-        count_variance_explained=count_explained,
-        mean_variance_explained=mean_explained,
-        never_compared=[
-            {"count": int(never.sum()), "actions": [ratings.actions[a] for a in np.flatnonzero(never)[:MAX_LABELS]]}
-            for never in estimate.never_compared
-        ],
-        components=[fit.components for fit in estimate.fits],
-        passes=[fit.passes for fit in estimate.fits],
-        standard_error=[float(np.median(errors[kept])) if kept.any() else None for _, errors, kept in rows],
-        pairs_right=[expected_pairs_right(utilities[kept], errors[kept]) for utilities, errors, kept in rows],
-        iterations=max(len(estimate.history) - 1, 0),
-        history=list(estimate.history),
-        curve=[] if curve is None else curve.rows(),
-        taste=None if taste.report is None else asdict(taste.report),
-        named=naming.matched,
-        warnings=[*notes, *taste.warnings, *naming.warnings],
-        space=_space(log),
-        seconds={stage: round(time, 3) for stage, time in watch.seconds.items()},
-    )
+    @classmethod
+    def of(
+        cls,
+        log: Blocks,
+        estimator: Estimator,
+        options: Json,
+        estimate: Estimate,
+        *,
+        naming: Naming,
+        scores: Scores,
+        means: StateMeans,
+        popular: IntArray | None,
+        taste: TasteFit,
+        watch: Stopwatch,
+    ) -> "Fit":
+        """Make the report and the model from the results of all stages."""
+        ratings, states, compared = log.log, len(estimate.fits), ~estimate.never_compared
+        never_compared = [np.flatnonzero(row).tolist() for row in estimate.never_compared]
+        rows = list(zip(estimate.utilities, estimate.errors, compared, strict=True))
+        explained = variance_between(log, estimate.labels)
+        notes = _warnings(estimate, raters_of(log, estimate.labels, states), scores)
+        report = FitReport(
+            method=estimator.method,
+            people=len(ratings.people),
+            actions=len(ratings.actions),
+            ratings=len(ratings),
+            dropped=dict(ratings.dropped),
+            states=states,
+            shares=estimate.shares.tolist(),
+            state_people=np.bincount(estimate.labels, minlength=states).tolist(),
+            comparisons=scores.training.pairs,
+            ties=scores.training.tie_share,
+            noise=means.noise,
+            log_likelihood=scores.training.mean,
+            heldout_log_likelihood=scores.heldout_log_likelihood,
+            heldout_people=scores.heldout_people,
+            heldout_fit_people=scores.heldout_fit_people,
+            count_variance_explained=explained[0],
+            mean_variance_explained=explained[1],
+            never_compared=[
+                {"count": len(never), "actions": [ratings.actions[a] for a in never[:MAX_LABELS]]}
+                for never in never_compared
+            ],
+            components=[fit.components for fit in estimate.fits],
+            passes=[fit.passes for fit in estimate.fits],
+            standard_error=[float(np.median(errors[kept])) if kept.any() else None for _, errors, kept in rows],
+            pairs_right=[expected_pairs_right(utilities[kept], errors[kept]) for utilities, errors, kept in rows],
+            iterations=max(len(estimate.history) - 1, 0),
+            history=list(estimate.history),
+            curve=[] if scores.curve is None else scores.curve.rows(),
+            taste=None if taste.report is None else asdict(taste.report),
+            named=naming.matched,
+            warnings=[*notes, *taste.warnings, *naming.warnings],
+            space=_space(log),
+            seconds={stage: round(time, 3) for stage, time in watch.seconds.items()},
+        )
+        utilities = expit(estimate.utilities)
+        for row, unknown in zip(utilities, estimate.unknown, strict=True):
+            if not unknown.all():
+                row[unknown] = row[~unknown].min()
+        model = PreferenceModel(
+            estimate.orderings,
+            actions=ratings.actions,
+            names=naming.names,
+            prior=estimate.shares,
+            utilities=utilities,
+            errors=np.minimum(estimate.errors, MAX_LOGIT_ERROR),
+            means=means.means,
+            noise=means.noise,
+            popular=popular,
+            taste=taste.taste,
+            provenance={
+                "made_by": f"recovery, {estimator.method}",
+                "data_sha256": ratings.sha256,
+                "settings": {"method": estimator.method, **options, **estimator.settings()},
+                "versions": {name: version(name) for name in PACKAGES},
+                "never_compared": never_compared,
+                "people_sketch": list(sketch(ratings.people)),
+                "report": {name: value for name, value in vars(report).items() if name not in ("seconds", "space")},
+            },
+        )
+        return cls(model, report)
 
 
 def _space(log: Blocks) -> Json:
@@ -179,11 +214,9 @@ def _space(log: Blocks) -> Json:
     return {"log": where, "parts": len(log.edges) - 1, "scratch_bytes": scratch, "peak_bytes": total}
 
 
-def _warnings(
-    estimate: Estimate, raters: IntArray, training: FitScore, heldout: HeldOutScore, curve: StateCurve | None
-) -> Iterator[str]:
+def _warnings(estimate: Estimate, raters: IntArray, scores: Scores) -> Iterator[str]:
     """Yield warnings about ties and the choice of the number of states, then those about the states and the score."""
-    ties, score, coin = training.tie_share, heldout.log_likelihood, math.log(0.5)
+    ties, curve, score, coin = scores.training.tie_share, scores.curve, scores.heldout_log_likelihood, math.log(0.5)
     if ties >= MAX_TIES:
         share = "all" if ties == 1 else f"{ties:.1%} of"
         yield f"{share} comparisons are ties, so the orderings carry almost no information; use finer ratings"
@@ -197,7 +230,7 @@ def _warnings(
     yield from _fit_warnings(estimate)
     if score is not None and score <= coin:
         yield (
-            f"the comparisons of {heldout.people:,} held-out people are predicted no better than by a coin toss "
+            f"the comparisons of {scores.heldout_people:,} held-out people are predicted no better than by a coin toss "
             f"(log-likelihood {score:.3f}, a coin {coin:.3f}); use fewer states or more ratings"
         )
 

@@ -1,4 +1,4 @@
-"""Held-out scores of a fit, and the choice of the number of states by them."""
+"""Scores of a fit, in training and on held-out people, and the choice of the number of states by them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from lpbandits.data.memory import BYTES_PER_RATING
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import kmeans_sample
-from lpbandits.fit.comparisons import compared
-from lpbandits.fit.estimator import Estimate, Estimator, as_estimator, log_likelihoods, mixture, score_comparisons
+from lpbandits.fit.comparisons import PairCap, compared
+from lpbandits.fit.estimator import Estimate, Estimator, as_estimator, log_likelihoods, mixture
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.parallel import Threads
 from lpbandits.progress import Progress, Stopwatch
-from lpbandits.typing import FloatArray, IntArray, Json
+from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 
 HOLDOUT = 0.2
 """Share of people held out to choose the number of states."""
@@ -36,6 +36,50 @@ CANDIDATES = candidates_up_to(12)
 
 
 @dataclass(frozen=True, eq=False)
+class FitScore:
+    """Mean log-likelihood per comparison, number of comparisons, share of ties among them, and a score per person."""
+
+    mean: float
+    pairs: float
+    tie_share: float
+    people: FloatArray
+    """Log-likelihood of each person, with n ratings counting as n − 1 comparisons.
+
+    The n(n − 1)/2 comparisons of one person share the noise of n ratings. Without the factor 2/n, more states always
+    score better, because they fit this noise.
+    """
+
+
+def score_comparisons(
+    log: Blocks, estimate: Estimate, *, cap: PairCap | None = None, only: BoolArray | None = None
+) -> FitScore:
+    """Score the comparisons of all people, or of the mask `only`, under the mixture over states."""
+    people = len(log.log.people)
+    per_person = (np.arange(people), np.ones(people, dtype=np.bool_) if only is None else only)
+    common = (estimate.utilities, estimate.shares, cap or PairCap())
+    totals, pairs, ties, scores = zip(*log.map(_score_block, *common, per_person=per_person), strict=True)
+    n_pairs = float(sum(pairs))
+    return FitScore(float(sum(totals)) / n_pairs, n_pairs, float(sum(ties)) / n_pairs, np.concatenate(scores))
+
+
+def _score_block(
+    block: Ratings,
+    threads: Threads,
+    utilities: FloatArray,
+    shares: FloatArray,
+    cap: PairCap,
+    index: IntArray,
+    only: BoolArray,
+) -> tuple[float, float, float, FloatArray]:
+    if not only.all():
+        block = block.subset(np.flatnonzero(only))
+    comparisons = compared(block, cap, index, threads)
+    values = log_likelihoods(comparisons, utilities, threads=threads)
+    scores, _ = mixture(values * (2 / np.maximum(block.counts, 2))[:, None], shares)
+    return float(mixture(values, shares)[0].sum()), float(comparisons.pairs.sum()), comparisons.ties, scores
+
+
+@dataclass(frozen=True, eq=False)
 class Holdout:
     """A log split into training people and held-out people."""
 
@@ -43,15 +87,15 @@ class Holdout:
     """Indices of the training people."""
     training: Blocks
     heldout: Blocks
-    pairs_per_person: int | None
 
-    def fit(self, estimator: Estimator, states: int) -> Estimate:
-        """Fit states to the training people."""
-        cap = self.pairs_per_person
-        return estimator.among(self.people)(self.training, states, pairs_per_person=cap, watch=Stopwatch())
+    def score(self, estimator: Estimator, states: int, pairs_per_person: int | None) -> FitScore:
+        """Fit states to the training people and score the held-out people."""
+        fit = estimator.among(self.people)
+        estimate = fit(self.training, states, pairs_per_person=pairs_per_person, watch=Stopwatch())
+        return score_comparisons(self.heldout, estimate)
 
 
-def split_holdout(log: Blocks, share: float, *, seed: int, pairs_per_person: int | None) -> Holdout | None:
+def split_holdout(log: Blocks, share: float, *, seed: int) -> Holdout | None:
     """Hold out a random share of the people; None if one part would have no comparison.
 
     Both parts are in memory, so a sample of the people represents a log of more than `MAX_EXACT_RATINGS` ratings.
@@ -65,8 +109,7 @@ def split_holdout(log: Blocks, share: float, *, seed: int, pairs_per_person: int
     subject, remedy = f"{size:,} ratings of training and held-out people", "give a number of states (--states 5)"
     log.budget.check(subject, BYTES_PER_RATING * size, remedy)
     budget = log.budget.reserve(size)
-    training, heldout = (MemoryBlocks(log.subset(part), log.pool, budget) for part in (used, unused))
-    return Holdout(used, training, heldout, pairs_per_person)
+    return Holdout(used, *(MemoryBlocks(log.subset(part), log.pool, budget) for part in (used, unused)))
 
 
 def split_people(people: int, share: float, seed: int) -> tuple[IntArray, IntArray]:
@@ -76,81 +119,32 @@ def split_people(people: int, share: float, seed: int) -> tuple[IntArray, IntArr
     return np.sort(order[n_heldout:]), np.sort(order[:n_heldout])
 
 
-@dataclass(frozen=True)
-class HeldOutScore:
-    """Mean log-likelihood per comparison of held-out people; None with too few people."""
-
-    log_likelihood: float | None = None
-    people: int = 0
-    """Number of held-out people."""
-    fit_people: int = 0
-    """Number of people in the fit that scores them."""
-
-
-def score_heldout(
-    log: Blocks,
-    estimator: Estimator,
-    states: int,
-    *,
-    share: float,
-    excluding_holdout: Estimate | None,
-    pairs_per_person: int | None,
-) -> HeldOutScore:
-    """Score a held-out share of the people with `excluding_holdout`, a fit without them; if it is None, fit again."""
-    if excluding_holdout is None:
-        parts = split_holdout(log, share, seed=estimator.seed, pairs_per_person=pairs_per_person)
-        if parts is None or len(parts.people) < states:
-            return HeldOutScore()
-        value = score_comparisons(parts.heldout, parts.fit(estimator, states)).mean
-        return HeldOutScore(value, len(parts.heldout.log.people), len(parts.people))
-    people = len(log.log.people)
-    used, unused = split_people(people, share, estimator.seed)
-    if not np.any(log.log.counts[unused] > 1):
-        return HeldOutScore()
-    score = score_comparisons(log, excluding_holdout, only=np.isin(np.arange(people), unused))
-    return HeldOutScore(score.mean, len(unused), len(used))
-
-
 @dataclass(frozen=True, eq=False)
 class StateCurve:
-    """Held-out scores by number of states.
-
-    Parameters
-    ----------
-    candidates
-        Numbers of states tried.
-    log_likelihood
-        Mean log-likelihood per comparison of the held-out people. It tends to rise with the number of states.
-    score
-        The same with a person's n ratings counting as n − 1 comparisons instead of n(n − 1)/2. It peaks near the right
-        number.
-    below_best, standard_error
-        Difference to the best score, and its standard error over people.
-    states
-        The choice: the fewest states with a score at most one standard error below the best.
-    people
-        Number of held-out people.
-    """
+    """Held-out scores by number of states."""
 
     candidates: tuple[int, ...]
+    """Numbers of states tried."""
     log_likelihood: FloatArray
+    """Mean log-likelihood per comparison of the held-out people; it tends to rise with the number of states."""
     score: FloatArray
+    """The same with a person's n ratings counting as n − 1 comparisons; it peaks near the right number."""
     below_best: FloatArray
+    """Difference to the best score."""
     standard_error: FloatArray
+    """Standard error over people of this difference."""
     states: int
+    """The choice: the fewest states with a score at most one standard error below the best."""
     people: int
+    """Number of held-out people."""
 
     def rows(self) -> list[Json]:
         """Return one JSON object per number of states."""
-        columns = {
-            "heldout_log_likelihood": self.log_likelihood,
-            "score": self.score,
-            "below_best": self.below_best,
-            "standard_error": self.standard_error,
-        }
+        names = ("heldout_log_likelihood", "score", "below_best", "standard_error")
+        columns = np.stack([self.log_likelihood, self.score, self.below_best, self.standard_error], axis=1)
         return [
-            {"states": m, **{name: float(column[i]) for name, column in columns.items()}, "chosen": m == self.states}
-            for i, m in enumerate(self.candidates)
+            {"states": m, **dict(zip(names, row, strict=True)), "chosen": m == self.states}
+            for m, row in zip(self.candidates, columns.tolist(), strict=True)
         ]
 
 
@@ -166,16 +160,7 @@ def choose_states(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> StateCurve:
-    """Fit each number of states to a share of the people and score it on the others.
-
-    Parameters
-    ----------
-    estimator
-        `TwoStage(…)`, the default, or `Em(…)`.
-    candidates
-        Numbers of states to try.
-    heldout
-        Share of held-out people.
+    """Fit each number of states, by default with `TwoStage()`, and score it on a `heldout` share of the people.
 
     Examples
     --------
@@ -189,23 +174,21 @@ def choose_states(
     cap = None if pairs_per_person is None else validate.as_count(pairs_per_person, "pairs_per_person")
     if not isinstance(ratings, Blocks):
         as_ratings(ratings)
-    log_likelihood, per_person, watch = [], [], Stopwatch(progress)
+    watch = Stopwatch(progress)
     with Threads(threads) as pool:
         log = as_blocks(ratings, pool)
-        parts = split_holdout(log, share, seed=validate.as_seed(seed), pairs_per_person=cap)
+        parts = split_holdout(log, share, seed=validate.as_seed(seed))
         numbers = [m for m in sorted(set(numbers)) if parts is not None and m <= len(parts.people)]
         if parts is None or not numbers:
             raise InvalidInput(
                 f"states='auto' needs more people: {len(log.log.people)} are too few to hold out a share of {share:g}; "
                 "give the number of states"
             )
+        tried = []
         for i, m in enumerate(numbers):
             with watch.part("how many states", i, len(numbers)):
-                estimate = parts.fit(method, m)
-                log_likelihood.append(score_comparisons(parts.heldout, estimate).mean)
-                blocks = parts.heldout.map(_person_scores, estimate.utilities, estimate.shares)
-                per_person.append(np.concatenate(list(blocks)))
-    scores = np.stack(per_person)
+                tried.append(parts.score(method, m, cap))
+    scores = np.stack([one.people for one in tried])
     people, total = scores.shape[1], float(np.maximum(parts.heldout.log.counts - 1, 0).sum())
     score = scores.sum(axis=1) / total
     gaps = (scores[score.argmax()] - scores) / total
@@ -213,15 +196,51 @@ def choose_states(
     error = gaps.std(axis=1, ddof=min(1, people - 1)) * np.sqrt(people)
     below = gaps.sum(axis=1)
     chosen = numbers[int(np.flatnonzero(below <= error)[0])]
-    return StateCurve(tuple(numbers), np.array(log_likelihood), score, below, error, chosen, people)
+    return StateCurve(tuple(numbers), np.array([one.mean for one in tried]), score, below, error, chosen, people)
 
 
-def _person_scores(block: Ratings, threads: Threads, utilities: FloatArray, shares: FloatArray) -> FloatArray:
-    """Return the log-likelihood of each person, with n ratings counting as n − 1 comparisons.
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of a fit on its own people and on held-out people; None and 0 if these are too few."""
 
-    The n(n − 1)/2 comparisons of one person share the noise of n ratings. Without the factor 2/n, more states always
-    score better, because they fit this noise.
+    training: FitScore
+    heldout_log_likelihood: float | None = None
+    heldout_people: int = 0
+    heldout_fit_people: int = 0
+    """Number of people in the fit that scores the held-out people."""
+    curve: StateCurve | None = None
+
+
+def score_fit(
+    log: Blocks,
+    estimator: Estimator,
+    estimate: Estimate,
+    options: Json,
+    *,
+    curve: StateCurve | None,
+    holdout: BoolArray | None,
+    watch: Stopwatch,
+) -> Scores:
+    """Score the people of a fit, and a held-out share of them with a fit without these.
+
+    That fit is the one behind `curve`, or the estimate's `excluding_holdout`; if there is neither, a second one.
     """
-    comparisons = compared(block, pairs_per_person=None, seed=0, first=0, threads=threads)
-    values = log_likelihoods(comparisons, utilities, threads=threads)
-    return mixture(values * (2 / np.maximum(block.counts, 2))[:, None], shares)[0]
+    people, states, cap = len(log.log.people), options["states"], options["pairs_per_person"]
+    with watch.part("likelihood"):
+        training = score_comparisons(log, estimate, cap=PairCap(cap, estimator.seed))
+    if curve is not None:
+        value = float(curve.log_likelihood[curve.candidates.index(curve.states)])
+        return Scores(training, value, curve.people, people - curve.people, curve)
+    if not options["heldout"]:
+        return Scores(training)
+    with watch.part("held-out"):
+        if estimate.excluding_holdout is not None and holdout is not None:
+            if not np.any(log.log.counts[holdout] > 1):
+                return Scores(training)
+            score = score_comparisons(log, estimate.excluding_holdout, only=holdout)
+            return Scores(training, score.mean, len(score.people), people - len(score.people))
+        parts = split_holdout(log, options["heldout"], seed=estimator.seed)
+        if parts is None or len(parts.people) < states:
+            return Scores(training)
+        score = parts.score(estimator, states, cap)
+        return Scores(training, score.mean, len(score.people), len(parts.people))

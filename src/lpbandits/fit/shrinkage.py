@@ -4,8 +4,6 @@ The utilities of one action in all states are modelled as a draw from N(mean, Σ
 E = mean + Σ(Σ + D)⁻¹(b − mean) and P² = diag(Σ − Σ(Σ + D)⁻¹Σ), mean and Σ being those of all actions.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from lpbandits.fit.bradley_terry import MAX_UTILITY
@@ -17,7 +15,7 @@ CELLS = 2**20
 
 
 def shrink_states(
-    utilities: FloatArray, known: BoolArray, scatters: Sequence[Scatter], *, prior_sd: float
+    utilities: FloatArray, known: BoolArray, scatter: Scatter, *, prior_sd: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return m×k posterior means and standard deviations of utilities; those not `known` carry no information.
 
@@ -25,9 +23,7 @@ def shrink_states(
     b = β̂ (H + λ) / H, with the variance G / H². In one state with mean 0, Σ = s² and G = H the result is β̂ itself. An
     action that always won or lost, with vanishing curvature under a very weak prior, is kept unchanged.
     """
-    squares = np.stack([part.squares for part in scatters])
-    curvature = np.stack([part.curvature for part in scatters])
-    precision = prior_sd**-2
+    squares, curvature, precision = scatter.squares, scatter.curvature, prior_sd**-2
     informative = known & (curvature > 1e-9 * precision) & (squares > 0)
     bend = np.where(informative, curvature, 1.0)
     values = np.where(informative, utilities * (1 + precision / bend), 0.0)
@@ -35,9 +31,8 @@ def shrink_states(
     mean, cov = _population(values, root, prior_sd)
     centred, errors = _conditional(values - mean[:, None], root, cov)
     extreme = known & ~informative
-    plain = np.stack([part.errors(prior_sd) for part in scatters])
     shrunk = np.where(extreme, utilities, np.clip(mean[:, None] + centred, -MAX_UTILITY, MAX_UTILITY))
-    return shrunk, np.where(extreme, plain, errors)
+    return shrunk, np.where(extreme, scatter.errors(prior_sd), errors)
 
 
 def _population(values: FloatArray, root: FloatArray, prior_sd: float) -> tuple[FloatArray, FloatArray]:

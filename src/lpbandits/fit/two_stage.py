@@ -16,8 +16,8 @@ from lpbandits.data.blocks import Blocks, iadd, iadd_each, writable
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.clusters import cluster_people, raters_of
-from lpbandits.fit.comparisons import PairCounts, add_wins, cell_type, compared, gather, rated_actions
-from lpbandits.fit.estimator import Estimate, Estimator, with_errors
+from lpbandits.fit.comparisons import PairCap, PairCounts, add_wins, cell_type, compared, gather, rated_actions
+from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.fit.uncertainty import Scatter, scatter_sums
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
@@ -63,7 +63,8 @@ class TwoStage(Estimator):
         states: int,
         *,
         pairs_per_person: int | None = None,
-        holdout: IntArray | None = None,
+        holdout: BoolArray | None = None,
+        distinct: bool = False,
         watch: Stopwatch,
     ) -> Estimate:
         """Cluster, then fit the states one after another, so that few k×k matrices are in memory.
@@ -74,10 +75,9 @@ class TwoStage(Estimator):
         with watch.part("cluster"):
             clusters = cluster_people(log, states, scale=self.scale, restarts=self.restarts, seed=self.seed)
         labels, states = clusters.labels, len(clusters.shares)
-        mask = None if holdout is None else np.isin(np.arange(len(labels)), holdout)
         options: Json = {"prior_sd": self.prior_sd, "threads": log.pool}
         fits, fewer = [], []
-        pairs = count_states(log, labels, states, holdout=mask, pairs_per_person=pairs_per_person, seed=self.seed)
+        pairs = count_states(log, labels, states, holdout=holdout, pairs_per_person=pairs_per_person, seed=self.seed)
         for z in range(states):
             with watch.part("count pairs", z, states):
                 counts, held = next(pairs)
@@ -89,15 +89,15 @@ class TwoStage(Estimator):
             del counts, held  # free the memory before the next state
         with watch.part("errors"):
             utilities = np.stack([fit.utilities for fit in fits])
-            per_person = (np.arange(len(labels)), labels)
-            parts = log.map(_scatter_block, utilities, pairs_per_person, self.seed, per_person=per_person)
-            scatters = [Scatter.of(sums) for sums in functools.reduce(np.add, parts)]
+            cap = PairCap(pairs_per_person, self.seed)
+            parts = log.map(_scatter_block, utilities, cap, per_person=(np.arange(len(labels)), labels))
+            scatter = Scatter.of(functools.reduce(np.add, parts))
         excluding = None
-        if mask is not None:
-            rest = labels[~mask]
-            excluding = Estimate(tuple(fewer), np.bincount(rest, minlength=states) / len(rest), rest)
-        estimate = Estimate(tuple(fits), clusters.shares, labels, clusters.warnings, excluding_holdout=excluding)
-        return with_errors(estimate, scatters, prior_sd=self.prior_sd, shrink=self.shrink)
+        if holdout is not None:
+            rest = labels[~holdout]
+            excluding = self.estimate(fewer, np.bincount(rest, minlength=states) / len(rest), rest, scatter)
+        notes: Json = {"warnings": clusters.warnings, "excluding_holdout": excluding}
+        return self.estimate(fits, clusters.shares, labels, scatter, distinct=distinct, **notes)
 
 
 def count_states(
@@ -123,17 +123,18 @@ def count_states(
     at_once = min(max(CELLS // cells, 1), states)
     while at_once > 1 and not log.budget.shared(at_once * size, in_order=in_order):
         at_once -= 1
-    mask = np.zeros(len(labels), dtype=np.bool_) if holdout is None else holdout
-    per_person = (np.arange(len(labels)), labels, mask)
-    for first in range(0, states, at_once):
-        group = list(enumerate(kept))[first : first + at_once]
-        common = (group, cell.str, parts, pairs_per_person, seed)
+    numbers = labels if holdout is None else 2 * labels + holdout  # held-out people are counted apart
+    numbered = [(parts * z + part, actions) for z, actions in enumerate(kept) for part in range(parts)]
+    per_person = (np.arange(len(labels)), numbers)
+    for first in range(0, len(numbered), parts * at_once):
+        group = numbered[first : first + parts * at_once]
+        common = (group, cell.str, PairCap(pairs_per_person, seed))
         if in_order:
             totals = functools.reduce(iadd_each, log.fold_runs(_count_block, *common, per_person=per_person))
         else:
             totals = log.fold(_count_block, *common, per_person=per_person)
         totals.reverse()  # popped from the end, so that the memory of each state is freed in turn
-        for _, actions in group:
+        for _, actions in group[::parts]:
             yield _pop_counts(totals, parts, actions, raters.shape[1], log.pool)
 
 
@@ -155,36 +156,24 @@ def _count_block(
     totals: list[NDArray[Any]] | None,
     group: list[tuple[int, IntArray]],
     cell: str,
-    parts: int,
-    cap: int | None,
-    seed: int,
+    cap: PairCap,
     index: IntArray,
-    labels: IntArray,
-    holdout: BoolArray,
+    numbers: IntArray,
 ) -> list[NDArray[Any]]:
-    """Add a block's pairs to the counts of each state: of training people, then of held-out people."""
+    """Add a block's pairs to the counts of each number of `group`, among its actions; `numbers` are those of people."""
     if totals is None:
-        totals = [np.zeros((len(kept), len(kept)), dtype=cell) for _, kept in group for _ in range(parts)]
-    comparisons = compared(block, pairs_per_person=cap, seed=seed, first=int(index[0]), threads=threads)
-    counts = iter(totals)
-    for state, kept in group:
+        totals = [np.zeros((len(kept), len(kept)), dtype=cell) for _, kept in group]
+    comparisons = compared(block, cap, index, threads)
+    for counts, (number, kept) in zip(totals, group, strict=True):
         fewer = comparisons.restricted(kept)
-        for part in range(parts):
-            chosen = (labels == state) & (holdout == bool(part))
-            add_wins(next(counts), fewer, fewer.weight * chosen[fewer.person], threads=threads)
+        add_wins(counts, fewer, fewer.weight * (numbers == number)[fewer.person], threads=threads)
     return totals
 
 
 def _scatter_block(
-    block: Ratings,
-    threads: Threads,
-    utilities: FloatArray,
-    pairs_per_person: int | None,
-    seed: int,
-    index: IntArray,
-    labels: IntArray,
+    block: Ratings, threads: Threads, utilities: FloatArray, cap: PairCap, index: IntArray, labels: IntArray
 ) -> FloatArray:
     """Return each state's sums over the people of a block."""
-    comparisons = compared(block, pairs_per_person=pairs_per_person, seed=seed, first=int(index[0]), threads=threads)
+    comparisons = compared(block, cap, index, threads)
     sums = [scatter_sums(comparisons, (labels == z) * 1.0, row, threads=threads) for z, row in enumerate(utilities)]
     return np.stack(sums)

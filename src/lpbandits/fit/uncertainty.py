@@ -40,22 +40,23 @@ MAX_PAIRED = 1000
 
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """Per action of one state: G, smoothed, and H; both 0 for an action never compared."""
+    """Per state and action: G, smoothed, and H; both 0 for an action never compared in the state."""
 
     squares: FloatArray
     curvature: FloatArray
 
     @classmethod
     def of(cls, sums: FloatArray) -> "Scatter":
-        """Return the scatter for a state's sums over people.
+        """Return the scatter for m×3×k sums over people, or for the 3×k sums of one state.
 
         G ← (n G + 5 (pool) H) / (n + 5) for n raters. The pool is ΣG / ΣH over all actions of the state, at least 1: by
         how much the variance exceeds that of independent comparisons.
         """
-        curvature = np.maximum(sums[CURVATURE], 0.0)
-        pool = max(float(sums[SQUARES].sum() / max(curvature.sum(), 1e-300)), 1.0)
-        smoothed = sums[RATERS] * sums[SQUARES] + PSEUDO_RATERS * pool * curvature
-        return cls(smoothed / (sums[RATERS] + PSEUDO_RATERS), curvature)
+        squares, raters = sums[..., SQUARES, :], sums[..., RATERS, :]
+        curvature = np.maximum(sums[..., CURVATURE, :], 0.0)
+        total = np.maximum(curvature.sum(axis=-1, keepdims=True), 1e-300)
+        pool = np.maximum(squares.sum(axis=-1, keepdims=True) / total, 1.0)
+        return cls((raters * squares + PSEUDO_RATERS * pool * curvature) / (raters + PSEUDO_RATERS), curvature)
 
     def errors(self, prior_sd: float) -> FloatArray:
         """Return the standard errors of utilities fitted with a Gaussian prior of precision λ: √(G + λ) / (H + λ).
@@ -75,15 +76,15 @@ def scatter_sums(
     edges = np.linspace(0, len(comparisons.person), parts + 1).astype(np.int64)
     sums = np.empty((parts, 3, comparisons.actions))
     people = weight[comparisons.person]
-    arrays = edges, comparisons.histories, people, people * comparisons.weight, np.exp(utilities), sums
+    arrays = edges, comparisons.histories, (people, people * comparisons.weight), np.exp(utilities), sums
     threads.run(scatter_parts, parts, *arrays, blocks=PARTS)
     return np.asarray(sums.sum(axis=0))
 
 
-def probability_above(utilities: FloatArray, errors: FloatArray, one: int, other: int) -> float:
-    """Return the probability that one action is above another: Φ((β₁ − β₂) / √(s₁² + s₂²))."""
-    away = utilities[one] - utilities[other]
-    return float(_phi(away, np.hypot(errors[one], errors[other])))
+def probability_above(utilities: FloatArray, errors: FloatArray, one: int, other: int) -> FloatArray:
+    """Return, per state, the probability that one action is above another: Φ((β₁ − β₂) / √(s₁² + s₂²))."""
+    away = utilities[..., one] - utilities[..., other]
+    return _phi(away, np.hypot(errors[..., one], errors[..., other]))
 
 
 def expected_pairs_right(utilities: FloatArray, errors: FloatArray) -> float | None:

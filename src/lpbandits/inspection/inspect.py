@@ -181,7 +181,7 @@ def _certainty(model: PreferenceModel, state: int, order: IntArray, top: int) ->
     places = rank_intervals(utilities, errors, first)
     return Certainty(
         tuple((low, high) for low, high in places.tolist()),
-        probability_above(utilities, errors, 0, 1) if len(order) > 1 else None,
+        float(probability_above(utilities, errors, 0, 1)) if len(order) > 1 else None,
         expected_pairs_right(utilities, errors),
     )
 

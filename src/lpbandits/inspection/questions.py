@@ -179,8 +179,12 @@ class PairSearch:
         one, other = int(self.first[index]), int(self.second[index])
         if answers[int(np.argmax(known))] < 0.5:
             one, other, answers = other, one, 1.0 - answers
+        logits, errors, ranks = self.model.logits, self.model.errors, self.model.ranks
+        sure = (ranks[:, one] < ranks[:, other]).astype(np.float64)
+        if logits is not None and errors is not None:
+            sure = probability_above(logits, errors, one, other)
         first, second = self.names[one], self.names[other]
-        return Pair(first, second, _where(known, _sure(self.model, one, other)), _where(known, answers), bits, guessed)
+        return Pair(first, second, _where(known, sure), _where(known, answers), bits, guessed)
 
 
 def _contest(model: PreferenceModel, known: BoolArray) -> FloatArray:
@@ -202,13 +206,6 @@ def _answers(model: PreferenceModel, first: IntArray, second: IntArray) -> Float
     errors = np.zeros_like(utilities) if model.errors is None else model.errors
     variance = errors[:, first] ** 2 + errors[:, second] ** 2
     return np.asarray(expit((utilities[:, first] - utilities[:, second]) / np.sqrt(1.0 + np.pi * variance / 8.0)))
-
-
-def _sure(model: PreferenceModel, one: int, other: int) -> FloatArray:
-    if model.logits is None or model.errors is None:
-        return (model.ranks[:, one] < model.ranks[:, other]).astype(np.float64)
-    rows = zip(model.logits, model.errors, strict=True)
-    return np.array([probability_above(utilities, errors, one, other) for utilities, errors in rows])
 
 
 def _where(known: BoolArray, chances: FloatArray) -> tuple[float | None, ...]:

@@ -14,7 +14,7 @@ from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.json import finite_or_none
 from lpbandits.limits import check_memory
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.parallel import thread_map
+from lpbandits.parallel import resolve_threads, thread_map
 from lpbandits.policies import Setting, entry_of, make_policy
 from lpbandits.progress import Progress
 from lpbandits.simulation.trace import rollout
@@ -178,7 +178,7 @@ def bound_world(
         if name in policies[:i]:
             raise InvalidInput(f"policies must differ, got {name!r} twice")
     people, repeats = validate.as_count(people, "people", high=MAX_PEOPLE), validate.as_count(repeats, "repeats")
-    rounds = validate.as_count(rounds, "rounds", low=10)
+    rounds, threads = validate.as_count(rounds, "rounds", low=10), resolve_threads(threads)
     check_size(world.states, world.actions)
     if policies:
         runs = f"{repeats:,} repeats × {rounds:,} rounds"

@@ -58,23 +58,14 @@ def count_groups(offsets: IntArray, cap: int) -> IntArray:
 
 
 @jit
-def split_histories(
-    offsets: IntArray,
-    cap: int,
-    seed: int,
-    first_person: int,
-    first_history: IntArray,
-    action: Any,
-    rating: FloatArray,
-    out_offsets: IntArray,
-    out_action: Any,
-    out_rating: FloatArray,
-    weight: FloatArray,
-) -> int:
+def split_histories(ratings: Any, cap: int, seed: int, first_person: int, first_history: IntArray, out: Any) -> int:
     """Write each person's histories, splitting those with more than `cap` pairs; return the number of ratings written.
 
-    `first_person` is the index in the log of the first person here: random draws are indexed by person.
+    `ratings` is (offsets, action, rating), `out` the same of the histories and their weights. `first_person` is the
+    index in the log of the first person here: random draws are indexed by person.
     """
+    offsets, action, rating = ratings
+    out_offsets, out_action, out_rating, weight = out
     at = 0
     out_offsets[0] = 0
     longest = 0
@@ -127,11 +118,12 @@ def sort_histories(low: int, high: int, action: Any, rating: FloatArray, out: So
 
 
 @jit
-def group_by_action(chosen: IntArray, histories: SortedHistories, starts: IntArray, position: Any, owner: Any) -> None:
-    """Fill, action by action, `position` with its positions in the chosen histories and `owner` with those histories.
+def group_by_action(chosen: IntArray, histories: SortedHistories, lists: Any) -> None:
+    """Fill `lists` = (starts, position, owner): each action's positions in the chosen histories, and those histories.
 
     `starts`, k + 1 zeros, receives where the entries of each action begin.
     """
+    starts, position, owner = lists
     offsets, action, _, _ = histories
     k = len(starts) - 1
     for g in chosen:
@@ -149,21 +141,13 @@ def group_by_action(chosen: IntArray, histories: SortedHistories, starts: IntArr
 
 
 @jit
-def count_rows(
-    low: int,
-    high: int,
-    starts: IntArray,
-    position: Any,
-    owner: Any,
-    histories: SortedHistories,
-    weight: Any,
-    counts: Any,
-) -> None:
+def count_rows(low: int, high: int, lists: Any, histories: SortedHistories, weight: Any, counts: Any) -> None:
     """Add to rows low..high−1 of H: counts[i, j] += Σ weight × (2 if i was rated above j, 1 if equal).
 
-    One row at a time stays in the fast cache. `weight` has the type of `counts`: integers wide enough for twice the
-    number of raters of i, or floats.
+    `lists` are those of `group_by_action`. One row at a time stays in the fast cache. `weight` has the type of
+    `counts`: integers wide enough for twice the number of raters of i, or floats.
     """
+    starts, position, owner = lists
     offsets, action, below, through = histories
     for i in range(low, high):
         row = counts[i]
@@ -197,18 +181,12 @@ def add_transposed(low: int, high: int, tile: int, counts: Any) -> None:
 
 @jit
 def history_log_likelihoods(
-    low: int,
-    high: int,
-    histories: SortedHistories,
-    utilities: FloatArray,
-    strengths: FloatArray,
-    rounds: int,
-    out: FloatArray,
+    low: int, high: int, histories: SortedHistories, beta: FloatArray, power: FloatArray, rounds: int, out: FloatArray
 ) -> None:
-    """Fill out[g, z]: the log-probability of all comparisons in history g under the utilities of state z.
+    """Fill out[g, z]: the log-probability of all comparisons in history g under the utilities β of state z.
 
-    Σ wins_i β_i − Σ_{i<j} log(p_i + p_j), with strengths p = exp(β): `rounds` factors are multiplied before a logarithm
-    is taken. The caller chooses `rounds`, and shifts β, so that no product leaves the range of a float.
+    Σ wins_i β_i − Σ_{i<j} log(p_i + p_j), with p = exp(β) in `power`: `rounds` factors are multiplied before a
+    logarithm is taken. The caller chooses `rounds`, and shifts β, so that no product leaves the range of a float.
     """
     offsets, action, below, through = histories
     longest = 0
@@ -219,12 +197,12 @@ def history_log_likelihoods(
     for g in range(low, high):
         start = offsets[g]
         n = offsets[g + 1] - start
-        for z in range(len(utilities)):
+        for z in range(len(beta)):
             total = 0.0
             for i in range(n):
                 at = start + i
-                p[i] = strengths[z, action[at]]
-                total += (below[at] - start + 0.5 * (through[at] - below[at] - 1)) * utilities[z, action[at]]
+                p[i] = power[z, action[at]]
+                total += (below[at] - start + 0.5 * (through[at] - below[at] - 1)) * beta[z, action[at]]
             product[:n] = 1.0
             for i in range(1, n):
                 p_i = p[i]

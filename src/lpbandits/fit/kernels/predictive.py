@@ -1,10 +1,12 @@
 """Predict held-out ratings one after another, to choose and calibrate a taste model."""
 
+from typing import Any
+
 import numpy as np
 
 from lpbandits.kernels import taste as posterior
 from lpbandits.kernels.compiler import jit_in_place, kernel
-from lpbandits.typing import FloatArray, Int32Array, IntArray
+from lpbandits.typing import FloatArray, Int32Array
 
 
 @kernel
@@ -24,25 +26,17 @@ def bring_best(table: FloatArray, own: FloatArray, at: int, end: int, actions: I
 
 @jit_in_place
 def predict_sequence(
-    low: int,
-    high: int,
-    greedy: int,
-    table: FloatArray,
-    start: FloatArray,
-    tastes: FloatArray,
-    offsets: IntArray,
-    actions: Int32Array,
-    rewards: FloatArray,
-    means: FloatArray,
-    sds: FloatArray,
-    logs: FloatArray,
+    low: int, high: int, greedy: int, table: FloatArray, start: FloatArray, tastes: FloatArray, ratings: Any, out: Any
 ) -> None:
-    """Fill the predictive mean, sd and log density of each reward of people low..high−1, given the rewards before it.
+    """Fill `out`: predictive mean, sd and log density of each reward of people low..high−1, given those before it.
 
-    Person p's rewards, of different actions, are at offsets[p]..offsets[p + 1]−1; `tastes` is scratch space per person.
-    With greedy > 0, the first `greedy` rewards of a person (at most half) are put into the order in which a greedy
-    policy would play them, and the others are predicted from these only.
+    `ratings` is (offsets, actions, rewards): person p's rewards, of different actions, are at
+    offsets[p]..offsets[p + 1]−1; `tastes` is scratch space per person. With greedy > 0, the first `greedy` rewards of a
+    person (at most half) are put into the order in which a greedy policy would play them, and the others are predicted
+    from these only.
     """
+    offsets, actions, rewards = ratings
+    means, sds, logs = out
     for p in range(low, high):
         own = tastes[p]
         for i in range(own.shape[0]):

@@ -57,22 +57,15 @@ def add_levels(low: int, high: int, people: Any, used: BoolArray, items: FloatAr
 
 @jit_in_place
 def residuals(
-    low: int,
-    high: int,
-    people: Any,
-    used: BoolArray,
-    means: FloatArray,
-    spreads: FloatArray,
-    items: FloatArray,
-    place: Any,
-    out_offsets: IntArray,
-    out_place: Any,
-    out_residual: FloatArray,
-    alpha: FloatArray,
-    sums: FloatArray,
+    low: int, high: int, people: Any, scales: Any, items: FloatArray, place: Any, out: Any, sums: FloatArray
 ) -> None:
-    """Fill each person's α, the residuals e of actions with a place, and sums[part, a] = Σ e² of all actions."""
+    """Fill each person's α, the residuals e of actions with a place, and sums[part, a] = Σ e² of all actions.
+
+    `scales` is (used, means, spreads) of the people, `out` (α, first residual of each person, places, residuals).
+    """
     edges, offsets, action, rating = people
+    used, means, spreads = scales
+    alpha, out_offsets, out_place, out_residual = out
     for part in range(low, high):
         squares = sums[part]
         squares[:] = 0.0
@@ -98,24 +91,18 @@ def residuals(
 
 
 @jit_in_place
-def product_rows(
-    low: int,
-    high: int,
-    starts: IntArray,
-    position: Any,
-    end: Any,
-    place: Any,
-    residual: FloatArray,
-    products: FloatArray,
-    raters: Any,
-) -> None:
+def product_rows(low: int, high: int, starts: IntArray, entries: Any, people: Any, out: Any) -> None:
     """Fill rows low..high−1 of Σ_i e_ia e_ib, for b ≥ a, and of the number of people who rated both.
 
-    Rows are stored one after the other: row a begins at a (2c − a + 1) / 2. From starts[part, a] on, `position` lists
-    the residuals of action a in a part, and `end` the ends of their people's runs. A person's actions ascend, so b ≥ a
-    are the rest of the run. A part's runs stay in the fast cache while all rows pass through it. A cell's terms are
-    added in the order of the people, for any number of threads.
+    `entries` is (position, end), `people` (place, residual) and `out` (products, raters). Rows are stored one after the
+    other: row a begins at a (2c − a + 1) / 2. From starts[part, a] on, `position` lists the residuals of action a in a
+    part, and `end` the ends of their people's runs. A person's actions ascend, so b ≥ a are the rest of the run. A
+    part's runs stay in the fast cache while all rows pass through it. A cell's terms are added in the order of the
+    people, for any number of threads.
     """
+    position, end = entries
+    place, residual = people
+    products, raters = out
     c = starts.shape[1] - 1
     for a in range(low, high):
         first = a * (2 * c - a + 1) // 2

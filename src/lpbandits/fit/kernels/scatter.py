@@ -4,6 +4,8 @@ With β the utilities, p = exp(β) and n ratings in a history, action a of it ha
 g = w · (wins_a − Σ_j p_a / (p_a + p_j)), ties half wins, and the curvature w · Σ_j p_a p_j / (p_a + p_j)².
 """
 
+from typing import Any
+
 import numpy as np
 
 from lpbandits.fit.kernels.comparisons import SortedHistories
@@ -15,23 +17,17 @@ SQUARES, CURVATURE, RATERS = 0, 1, 2  # rows of a part's sums
 
 @jit
 def scatter_parts(
-    low: int,
-    high: int,
-    edges: IntArray,
-    histories: SortedHistories,
-    people: FloatArray,
-    weight: FloatArray,
-    p: FloatArray,
-    sums: FloatArray,
+    low: int, high: int, edges: IntArray, histories: SortedHistories, weights: Any, p: FloatArray, sums: FloatArray
 ) -> None:
     """Fill sums[part, ·, a] over histories edges[part]..edges[part + 1]−1: Σ g², Σ curvature, Σ `people`.
 
-    `people` is the probability that a history's person is in the state, `weight` this times the weight of the history's
-    comparisons. An action is in one history per person only, so residuals of people are those of histories. Parts do
-    not depend on the number of threads. Each pair is visited twice, so that the inner loop has no reduction and is
-    vectorised.
+    `weights` is (people, weight): the probability that a history's person is in the state, and this times the weight of
+    the history's comparisons. An action is in one history per person only, so residuals of people are those of
+    histories. Parts do not depend on the number of threads. Each pair is visited twice, so that the inner loop has no
+    reduction and is vectorised.
     """
     offsets, action, below, through = histories
+    people, weight = weights
     longest = 0
     for g in range(edges[low], edges[high]):
         longest = max(longest, offsets[g + 1] - offsets[g])

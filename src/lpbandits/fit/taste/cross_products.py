@@ -69,11 +69,10 @@ class Residuals:
             starts[part, 1:] = np.cumsum(np.bincount(place, minlength=c))
         starts += edges[:-1, None]
         end = np.repeat(self.offsets[1:].astype(np.uint32), np.diff(self.offsets))[position]
-        products, raters = np.empty(c * (c + 1) // 2), np.empty(c * (c + 1) // 2, dtype=np.uint32)
-        threads.run(
-            product_rows, c, starts, position, end, self.place, self.residual, products, raters, blocks=16, smallest=8
-        )
-        return products, raters
+        sums = np.empty(c * (c + 1) // 2), np.empty(c * (c + 1) // 2, dtype=np.uint32)
+        arrays = starts, (position, end), (self.place, self.residual), sums
+        threads.run(product_rows, c, *arrays, blocks=16, smallest=8)
+        return sums
 
     def by_matrices(self, threads: Threads) -> CrossProducts:
         """Compute the sums by matrix products: a few people at a time, one thread per panel of the result."""

@@ -139,7 +139,7 @@ def _add_block(
         counts, offsets = np.diff(placed_before[block.offsets]) * mask, np.empty(people)
         upto = np.cumsum(counts)
         placed = np.empty(int(upto[-1]), dtype=np.uint16), np.empty(int(upto[-1]))
-        arrays = mask, means, spreads, items, place, upto - counts, *placed, offsets
+        arrays = (mask, means, spreads), items, place, (offsets, upto - counts, *placed)
         squares = parallel_sum(residuals, block, threads, (len(items),), *arrays)
         kept = np.concatenate([[0], upto[counts > 0]])
         pairs = Residuals(kept, *placed, int(np.count_nonzero(place != NOWHERE))).cross_products(threads)

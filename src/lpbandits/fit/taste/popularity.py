@@ -95,6 +95,17 @@ class StandardizedRatings:
         self._cache |= zip(new, _item_means(self.log, self.scales, list(new.values())), strict=True)
         return [self._cache[mask.tobytes()] for mask in groups]
 
+    def popular_ordering(self) -> IntArray | None:
+        """Order all actions by their item means, highest first; None if each person rates everything alike.
+
+        Unrated actions come last.
+        """
+        if not self.voters.any():
+            return None
+        unrated = raters_of(self.log, np.zeros(len(self.voters), dtype=np.int64), 1)[0] == 0
+        (items,) = self.item_means(self.voters)
+        return np.lexsort((-items.means, unrated))
+
 
 def as_standardized(log: Ratings | Blocks | StandardizedRatings, threads: Threads | None = None) -> StandardizedRatings:
     """Wrap a log, using `threads` or one thread."""
@@ -133,16 +144,3 @@ def _rating_sums(
 def _level_sums(block: Ratings, threads: Threads, means: FloatArray, *groups: BoolArray) -> FloatArray:
     shape, pairs = (len(block.actions),), zip(groups, means, strict=True)
     return np.stack([parallel_sum(kernels.add_levels, block, threads, shape, *pair) for pair in pairs])
-
-
-def popular_ordering(log: Ratings | Blocks | StandardizedRatings, threads: Threads | None = None) -> IntArray | None:
-    """Order all actions by their item means, highest first; None if each person rates everything alike.
-
-    Unrated actions come last.
-    """
-    ratings = as_standardized(log, threads)
-    if not ratings.voters.any():
-        return None
-    unrated = raters_of(ratings.log, np.zeros(len(ratings.voters), dtype=np.int64), 1)[0] == 0
-    (items,) = ratings.item_means(ratings.voters)
-    return np.lexsort((-items.means, unrated))

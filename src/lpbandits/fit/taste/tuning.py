@@ -115,9 +115,9 @@ class HeldOutRatings:
         """
         people, start = self.people, taste.start()
         rating = self.rating.copy()
-        means, sds, logs = np.empty((3, len(rating)))
-        arrays = (taste.table(), start, np.empty((people, *start.shape)), self.offsets, self.action.copy(), rating)
-        threads.run(predict_sequence, people, greedy, *arrays, means, sds, logs, smallest=8)
+        means, sds, logs = out = tuple(np.empty((3, len(rating))))
+        arrays = taste.table(), start, np.empty((people, *start.shape)), (self.offsets, self.action.copy(), rating), out
+        threads.run(predict_sequence, people, greedy, *arrays, smallest=8)
         half = float(ndtri(0.5 + LEVEL / 2)) * sds
         return np.abs(rating - means) / half, logs
 
@@ -159,28 +159,16 @@ def fit_taste(
     watch: Stopwatch,
     threads: Threads | None = None,
 ) -> TasteFit:
-    """Fit a taste model.
+    """Fit a taste model; `seed` determines the split and the order of held-out ratings.
 
-    Parameters
-    ----------
-    seed
-        Random seed of the split and of the order of held-out ratings.
-    chosen
-        Report of an earlier fit. Its factors, shrinkage and calibration are reused instead of chosen.
+    With the report of an earlier fit, `chosen`, its factors, shrinkage and calibration are reused instead of chosen.
     """
     ratings = as_standardized(log, threads)
     blocks, k = ratings.log, len(ratings.log.log.actions)
-    people = np.flatnonzero(ratings.scales.informative)
-    if len(people) < MIN_TASTE_PEOPLE:
-        able = pluralize(len(people), "person has", "people have")
-        return _no_taste(
-            f"only {able} three or more ratings that are not all (nearly) equal; at least "
-            f"{MIN_TASTE_PEOPLE} such people are needed"
-        )
     c = min(k, MAX_COVARIANCE_ACTIONS)
-    people = _sample(people, ratings.scales.counts, c, seed)
-    used, unused = split_people(len(people), HOLDOUT, seed)
     try:
+        people = _sample(np.flatnonzero(ratings.scales.informative), ratings.scales.counts, c, seed)
+        used, unused = split_people(len(people), HOLDOUT, seed)
         with watch.part("taste, sums"):
             moments, *rest = moments_of(ratings, [people] if chosen else [people, people[used]])
         report = chosen
@@ -194,7 +182,7 @@ def fit_taste(
             about = {"states": 1} | {name: value for name, value in vars(report).items() if name != "curve"}
             taste = taste_with(moments, factors, calibration=report.calibration, about=about)
     except InvalidInput as error:  # the orderings do not depend on the taste
-        return _no_taste(str(error))
+        return TasteFit(warnings=(f"no taste was fitted: {error}",))
     note = (
         f"the taste has factors for the {c:,} most rated of {k:,} actions and only means for the others; "
         "keep only actions with more ratings (--min-action)"
@@ -202,12 +190,13 @@ def fit_taste(
     return TasteFit(taste, report, (note,) if c < k else ())
 
 
-def _no_taste(reason: str) -> TasteFit:
-    return TasteFit(warnings=(f"no taste was fitted: {reason}",))
-
-
 def _sample(people: IntArray, counts: IntArray, c: int, seed: int) -> IntArray:
     """Return all people, or a random sample with at most `MAX_PAIRS` pairs of actions."""
+    if len(people) < MIN_TASTE_PEOPLE:
+        raise InvalidInput(
+            f"only {pluralize(len(people), 'person has', 'people have')} three or more ratings that are not all "
+            f"(nearly) equal; at least {MIN_TASTE_PEOPLE} such people are needed"
+        )
     order = np.random.default_rng([seed, 3]).permutation(people)
     pairs = np.cumsum(np.minimum(counts[order], c).astype(np.float64) ** 2)
     return np.sort(order[: max(int(np.searchsorted(pairs, MAX_PAIRS, side="right")), MIN_TASTE_PEOPLE)])
