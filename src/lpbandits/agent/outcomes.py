@@ -126,7 +126,7 @@ def _checked_id(id_: Any) -> Hashable:
     try:
         return validate.as_count(id_, "id", low=-(2**63), high=2**63 - 1)
     except InvalidInput:
-        raise InvalidInput(f"id must be text or a whole number, got {validate.short_repr(id_)}") from None
+        raise validate.invalid("id", "text or a whole number", id_) from None
 
 
 @translate_errors("pairing up")

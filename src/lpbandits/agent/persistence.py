@@ -4,10 +4,11 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.errors import FileFormatError
 from lpbandits.io.json import digest, parse_json
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief, policy_from_dict
+from lpbandits.policies.belief import reading_saved
 from lpbandits.typing import Json
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def agent_from_json(agent_class: "type[Agent]", text: str, model: PreferenceMode
     if digest({key: value for key, value in content.items() if key != "sha256"}) != content.get("sha256"):
         raise FileFormatError(f"{SOURCE} was altered: its content does not match its sha256")
     model = _model_of(content, model)
-    try:
+    with reading_saved("agent"):
         policy = policy_from_dict(content["policy"], model)
         rows = content["outcomes"]
         belief = Belief.from_dict(policy, content["belief"]) if rows is None else None
@@ -60,12 +61,6 @@ def agent_from_json(agent_class: "type[Agent]", text: str, model: PreferenceMode
         for label, outcome in rows or ():
             agent._add(*agent.log.checked(label, outcome))
         agent.log.restore_ids(content["ids"])
-    except FileFormatError:
-        raise
-    except InvalidInput as error:
-        raise FileFormatError(f"{SOURCE} is invalid: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FileFormatError(f"{SOURCE} is incomplete: {error!r}") from None
     return agent
 
 

@@ -2,7 +2,8 @@
 
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,19 @@ MAGIC = b"LPB1"
 _HEAD = struct.Struct("<4s8sIIII")  # magic, policy id, tried actions, states, rows and columns of `own`
 _SLOTS = ("count", "sum", "spread")
 _STATES = ("score", "posterior")  # the other rows never change
+
+
+@contextmanager
+def reading_saved(part: str) -> Iterator[None]:
+    """Convert errors in the content of a saved agent, policy or belief to `FileFormatError`."""
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except InvalidInput as error:
+        raise FileFormatError(f"the saved {part} is invalid: {error}") from None
+    except validate.CONVERSION_ERRORS as error:
+        raise FileFormatError(f"the saved {part} is incomplete: {error!r}") from None
 
 
 @dataclass(eq=False)
@@ -70,9 +84,7 @@ class Belief:
     def copied(cls, policy: "Policy", belief: Any) -> "Belief":
         """Return a copy; raise `InvalidInput` unless it is a belief of this policy."""
         if not isinstance(belief, Belief):
-            raise InvalidInput(
-                f"belief must be a Belief, got {validate.short_repr(belief)}; give Belief.unpack(policy, data)"
-            )
+            raise validate.invalid("belief", "a Belief", belief, "give Belief.unpack(policy, data)")
         if belief.policy_id != policy.id:
             raise InvalidInput("the belief belongs to another policy or model; give the policy that created it")
         out = cls.new(policy, belief.room)
@@ -109,13 +121,14 @@ class Belief:
         """
         actions = self.actions.tolist()
         rows = self.slots[:, : self.tried].T.tolist()
+        states = [[None if x == -np.inf else x for x in row] for row in self.states[: len(_STATES)].tolist()]
         own = self.own if self.own_is_saved else self.own[:0]
         return {
             "tried": [
                 {"action": labels[a], **dict(zip(_SLOTS, row, strict=True))}
                 for a, row in zip(actions, rows, strict=True)
             ],
-            "states": {name: _plain(self.states[i]) for i, name in enumerate(_STATES)},
+            "states": dict(zip(_STATES, states, strict=True)),
             "own": [[i, j, float(own[i, j])] for i, j in np.argwhere(own).tolist()],
         }
 
@@ -124,7 +137,7 @@ class Belief:
         """Return the belief that `to_dict` wrote, for the same policy."""
         if not isinstance(content, dict):
             raise FileFormatError("the saved belief must be a JSON object")
-        try:
+        with reading_saved("belief"):
             tried = list(content["tried"])
             actions = [policy.index_of(row["action"]) for row in tried]
             rows = [[row[name] for name in _SLOTS] for row in tried]
@@ -134,10 +147,6 @@ class Belief:
             own = np.zeros((0, 0) if policy.evidence.derived else policy.start_own.shape)
             for row, column, value in content["own"]:
                 own[validate.as_count(row, "row", low=0), validate.as_count(column, "column", low=0)] = value
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            if isinstance(error, InvalidInput):
-                raise FileFormatError(f"the saved belief is invalid: {error}") from None
-            raise FileFormatError(f"the saved belief is incomplete: {error!r}") from None
         return cls._restored(policy, np.array(actions, dtype=np.int64), slots.T, states, own)
 
     def pack(self) -> bytes:
@@ -219,7 +228,3 @@ def _check_shapes(policy: "Policy", tried: int, states: tuple[int, ...], own: tu
             f"the saved belief has {tried} tried actions and arrays of shapes {states} and {own}; this policy has "
             f"{policy.model.n_actions} actions and shapes {wanted} and {own_wanted}: give the policy that created it"
         )
-
-
-def _plain(values: FloatArray) -> list[float | None]:
-    return [None if x == -np.inf else x for x in values.tolist()]

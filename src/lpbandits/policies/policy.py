@@ -17,7 +17,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import favourite_sets
-from lpbandits.kernels.compiler import NumbaError, compile_error, is_plugin
+from lpbandits.kernels.compiler import plugins_of, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.base import Evidence, Feedback, Rule, require
@@ -150,7 +150,7 @@ class Policy:
         choose = self.rule.choose
         if self.rule.needs_expectations:
             choose = bind_expectations(choose, self.evidence.expected_rewards, self.evidence.predictive_sd)
-        return checked_choose(choose, self.feedback) if is_plugin(choose) else choose
+        return checked_choose(choose, self.feedback) if plugins_of(choose) else choose
 
     @property
     def probability(self) -> Callable[..., float] | None:
@@ -164,7 +164,7 @@ class Policy:
     def tell(self) -> Callable[..., int]:
         """The evidence's function, checked if it is a plug-in's."""
         tell = self.evidence.tell
-        return checked_tell(tell) if is_plugin(tell) else tell
+        return checked_tell(tell) if plugins_of(tell) else tell
 
     def new_belief(self, room: int = 8) -> Belief:
         """Return the belief about a new person, with room for `room` tried actions."""
@@ -249,16 +249,9 @@ class Policy:
         self.call(self.evidence.predictive_sd, belief, out)
         return out
 
-    def choice(self, belief: Belief, offered: IntArray) -> int:
-        """Return the action of `choose` for seed, person and round 0; `b.work` keeps its results, for `probability`."""
-        return int(self.call(self.choose, belief, offered, 0, 0, 0))
-
     def call(self, function: Callable[..., Any], belief: Belief, *arguments: Any) -> Any:
         """Call a function of the evidence or the rule on a belief."""
-        try:
-            return function(self.arrays(belief), belief.tried, *arguments)
-        except NumbaError as error:
-            raise compile_error(error, function) from None
+        return with_plugin_errors(function)(self.arrays(belief), belief.tried, *arguments)
 
     def index_of(self, label: Any) -> int:
         """Return the index of an action's label."""
