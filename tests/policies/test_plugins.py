@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -157,8 +157,8 @@ def first_mean_expect(b: Any, n: int, state: int, out: Any) -> None:  # noqa: AR
 class FirstReward(lpb.policies.Evidence):
     """An evidence with an own array that does not start at 0."""
 
-    kind: ClassVar[str] = "first-reward"
-    ordered: ClassVar[bool] = True
+    kind = "first-reward"
+    ordered = True
     tell = staticmethod(first_mean_tell)
     expected_rewards = staticmethod(first_mean_expect)
 
@@ -183,9 +183,9 @@ def best_expected(b: Any, n: int, offered: Any, seed: int, person: int, round_: 
 class BestExpected(lpb.policies.Rule):
     """A rule that needs expected rewards."""
 
-    kind: ClassVar[str] = "best-expected-of-0"
-    needs_expectations: ClassVar[bool] = True
-    work_rows: ClassVar[int] = 1
+    kind = "best-expected-of-0"
+    needs_expectations = True
+    work_rows = 1
     choose = staticmethod(best_expected)
 
 
@@ -280,18 +280,18 @@ def not_compilable(b: Any, n: int, offered: Any, seed: int, person: int, round_:
 
 @dataclass(frozen=True)
 class WithoutChoose(lpb.policies.Rule):
-    kind: ClassVar[str] = "without-choose"
+    kind = "without-choose"
 
 
 @dataclass(frozen=True)
 class Broken(lpb.policies.Rule):
-    kind: ClassVar[str] = "broken"
+    kind = "broken"
     choose = staticmethod(not_compilable)
 
 
 @dataclass(frozen=True)
 class WrongShape(lpb.evidences.Wins):
-    kind: ClassVar[str] = "wrong-shape"
+    kind = "wrong-shape"
 
     def own(self, model: lpb.PreferenceModel) -> Any:  # noqa: ARG002
         return np.zeros((1, 1))
@@ -315,7 +315,7 @@ def test_register_rejects_taken_names_and_other_objects() -> None:
 
     @dataclass(frozen=True)
     class Duplicate(lpb.policies.Rule):
-        kind: ClassVar[str] = "sample"
+        kind = "sample"
 
     with pytest.raises(lpb.InvalidInput, match="kind must be unique, got 'sample'"):
         lpb.register(Duplicate)
@@ -336,7 +336,7 @@ def test_the_command_line_finds_a_registered_world() -> None:
 
     @lpb.register
     class Flat:
-        name: ClassVar[str] = "flat"
+        name = "flat"
 
         def __init__(self, states: int = 2, level: float = 1.0) -> None:
             self.states, self.level = states, level

@@ -6,7 +6,6 @@ deviation from the utilities. The typical scale g is estimated from the spread o
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -172,9 +171,9 @@ class Utility(Evidence):
     rewards: Rewards = field(default_factory=Rewards)
     slack: float = 0.02
     isotonic: float = 0.5
-    kind: ClassVar[str] = "utility"
-    derived: ClassVar[bool] = True
-    batchable: ClassVar[bool] = True
+    kind = "utility"
+    derived = True
+    batchable = True
     update_posterior = staticmethod(update_posterior)
 
     def __post_init__(self) -> None:

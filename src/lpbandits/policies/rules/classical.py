@@ -1,7 +1,6 @@
 """Classical bandit rules, without latent states: Thompson sampling, UCB1 and uniform choice."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -63,8 +62,8 @@ class Thompson(Rule):
     prior_mean: float = 0.0
     prior_sd: float = 100.0
     top: bool = False
-    kind: ClassVar[str] = "thompson"
-    latent: ClassVar[bool] = False
+    kind = "thompson"
+    latent = False
 
     def __post_init__(self) -> None:
         mean = validate.as_number(
@@ -136,8 +135,8 @@ class UpperBound(Rule):
     """Play the largest upper confidence bound (UCB1); `top`: among the states' best actions."""
 
     top: bool = False
-    kind: ClassVar[str] = "upper-bound"
-    latent: ClassVar[bool] = False
+    kind = "upper-bound"
+    latent = False
 
     def __post_init__(self) -> None:
         set_frozen(self, top=validate.as_flag(self.top, "top"))
@@ -184,8 +183,8 @@ class UpperBound(Rule):
 class AnyAction(Rule):
     """Play any allowed action, each with equal probability."""
 
-    kind: ClassVar[str] = "any"
-    latent: ClassVar[bool] = False
+    kind = "any"
+    latent = False
     probability = staticmethod(equal_probability)
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
