@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any, Never
 
 from lpbandits import validate
@@ -284,21 +285,18 @@ class Agent:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle without the compiled functions."""
-        arguments = {"seed": self.seed, "person": self.person, "asked": self.asked}
-        return _rebuilt, (self.policy, arguments, self._belief, self.log.rows(), dict(self.log.ids), self.log.missing)
+        build = partial(Agent, seed=self.seed, person=self.person, asked=self.asked, belief=self._belief)
+        state = self.log.rows(), dict(self.log.ids), self.log.missing
+        return build, (self.policy,), state
+
+    def __setstate__(self, state: tuple[list[Any], dict[Hashable, Any], int]) -> None:
+        rows, ids, missing = state
+        for row in rows:
+            self.log.add(*row)
+        self.log.ids, self.log.missing = ids, missing
 
     def __repr__(self) -> str:
         return f"Agent({self.policy!r}, seed={self.seed}, person={self.person!r}, rounds={self.rounds})"
-
-
-def _rebuilt(
-    policy: Policy, arguments: dict[str, Any], belief: Belief, rows: list[Any], ids: dict[Hashable, Any], missing: int
-) -> Agent:
-    agent = Agent(policy, **arguments, belief=belief)
-    for row in rows:
-        agent.log.add(*row)
-    agent.log.ids, agent.log.missing = dict(ids), missing
-    return agent
 
 
 def _only_duels() -> Never:

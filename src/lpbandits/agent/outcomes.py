@@ -15,15 +15,8 @@ Row = tuple[int, float]
 class OutcomeLog:
     """The outcomes of one agent's belief, and the ids of those that have one (docs/adr/0012).
 
-    Parameters
-    ----------
-    policy
-        The agent's policy.
-    missing
-        Number of outcomes that are in the belief but not in the log.
+    `missing` is the number of outcomes that are in the belief but not in the log.
 
-    Examples
-    --------
     >>> from lpbandits import LpbTS, PreferenceModel
     >>> log = OutcomeLog(LpbTS(PreferenceModel([[0, 1]], actions=["tea", "jam"])))
     >>> log.add(0, 4.0, "visit 1")

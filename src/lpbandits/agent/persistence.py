@@ -1,8 +1,7 @@
 """Save agents as JSON and restore them."""
 
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lpbandits.errors import FileFormatError
 from lpbandits.io.json import digest, parse_json
@@ -52,7 +51,12 @@ def agent_from_json(agent_class: "type[Agent]", text: str, model: PreferenceMode
         )
     if digest({key: value for key, value in content.items() if key != "sha256"}) != content.get("sha256"):
         raise FileFormatError(f"{SOURCE} was altered: its content does not match its sha256")
-    model = _model_of(content, model)
+    if model is None:
+        if "model" not in content:
+            raise FileFormatError("the agent was saved without its model; give it: Agent.from_json(text, model=model)")
+        model = PreferenceModel.from_dict(content["model"], source="the agent's model")
+    if content.get("model_sha256") != model.sha256:
+        raise FileFormatError("the agent was saved with another model; give that model")
     with reading_saved("agent"):
         policy = policy_from_dict(content["policy"], model)
         rows = content["outcomes"]
@@ -62,13 +66,3 @@ def agent_from_json(agent_class: "type[Agent]", text: str, model: PreferenceMode
             agent._add(*agent.log.checked(label, outcome))
         agent.log.restore_ids(content["ids"])
     return agent
-
-
-def _model_of(content: Mapping[str, Any], model: PreferenceModel | None) -> PreferenceModel:
-    if model is None:
-        if "model" not in content:
-            raise FileFormatError("the agent was saved without its model; give it: Agent.from_json(text, model=model)")
-        model = PreferenceModel.from_dict(content["model"], source="the agent's model")
-    if content.get("model_sha256") != model.sha256:
-        raise FileFormatError("the agent was saved with another model; give that model")
-    return model

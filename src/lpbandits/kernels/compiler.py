@@ -149,10 +149,9 @@ def specialise(
     copy: Any = types.FunctionType(plain.__code__, {**plain.__globals__, **functions}, name, plain.__defaults__)
     copy.__qualname__ = name
     copy.__module__ = PACKAGE
-    copy.plugins = tuple(name for function in (plain, *functions.values()) for name in plugins_of(function))
-    uncompiled = [function for function in functions.values() if not is_compiled(function)]
-    if not is_compiled(template) and plugins_of(template):
-        uncompiled.append(template)
+    parts = (template, *functions.values())
+    copy.plugins = tuple(name for part in parts for name in plugins_of(part))
+    uncompiled = [part for part in parts if plugins_of(part) and not is_compiled(part)]
     new = [function for function in uncompiled if not hasattr(function, "plugins")]  # not yet warned of
     if new:
         names = ", ".join(f"'{function.__name__}'" for function in new)

@@ -11,29 +11,25 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.choices import validated_action, validated_pair, validated_tell
+from lpbandits.kernels.choices import validated_pair
 from lpbandits.kernels.compiler import config, is_compiled, name_of, plugins_of, specialise
 from lpbandits.policies.base import Evidence, Feedback, Rule
 from lpbandits.typing import Json
 from lpbandits.validate import short_repr
 
 _KINDS: dict[str, tuple[type[Evidence | Rule], str]] = {"evidence": (Evidence, "Refit()"), "rule": (Rule, "Sample()")}
-_FUNCTIONS: dict[str, dict[str, str]] = {
-    "evidence": {
-        "tell": "b, n, action, outcome",
-        "expected_rewards": "b, n, state, out",
-        "predictive_sd": "b, n, out",
-        "update_posterior": "b, n",
-        "expected_reward": "b, n, state, action",
-        "predictive_sd_one": "b, n, action",
-    },
-    "rule": {
-        "choose": "b, n, offered, seed, person, round_",
-        "probability": "b, n, offered, play, action",
-        "sampled_state": "b, n, seed, person, round_",
-    },
+_ARGUMENTS = {
+    "tell": "b, n, action, outcome",
+    "expected_rewards": "b, n, state, out",
+    "predictive_sd": "b, n, out",
+    "update_posterior": "b, n",
+    "expected_reward": "b, n, state, action",
+    "predictive_sd_one": "b, n, action",
+    "choose": "b, n, offered, seed, person, round_",
+    "probability": "b, n, offered, play, action",
+    "sampled_state": "b, n, seed, person, round_",
 }
-"""Arguments of the functions of an evidence and a rule."""
+"""Arguments of the functions of evidences and rules."""
 
 
 def check_part(part: Any, name: Literal["evidence", "rule"]) -> None:
@@ -42,12 +38,12 @@ def check_part(part: Any, name: Literal["evidence", "rule"]) -> None:
     if not isinstance(part, base):
         raise validate.invalid(name, f"a {base.__name__}", part, f"give one such as {example}")
     owner = f"the {name} {type(part).__name__}"
-    for member in ("kind", *_FUNCTIONS[name]):
+    for member in base.__annotations__:
         if not hasattr(type(part), member):
             raise InvalidInput(f"{owner} has no {member}; see lpbandits.policies.base")
     validate.as_choice(part.feedback, f"the feedback of {owner}", get_args(Feedback))
-    for member, arguments in _FUNCTIONS[name].items():
-        function: Any = getattr(part, member)
+    for member, arguments in _ARGUMENTS.items():
+        function: Any = getattr(part, member, None)
         if function is not None and plugins_of(function):
             try:
                 inspect.signature(getattr(function, "py_func", function)).bind(*arguments.split(", "))
@@ -80,31 +76,23 @@ def bind_expectations(
 
 
 @functools.cache
-def checked_choose(choose: Callable[..., Any], feedback: Feedback) -> Callable[..., Any]:
-    """Return a plug-in's `choose` with a check that it returns allowed actions."""
-    duels = feedback == "duels"
-    template = validated_pair if duels else validated_action
-    choose = _check_integers(choose, (2,) if duels else (), f"choose must return {'two actions' if duels else 'one'}")
-    return specialise(template, name_of(template.__name__, {"choose": choose}), {"choose": choose}, inline=True)
+def checked(function: Callable[..., Any], template: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a plug-in's `choose` or `tell` with the checks of a template of `kernels.choices`."""
+    if not is_compiled(function) or config.DISABLE_JIT:
+        function = _with_integers(function, (2,) if template is validated_pair else ())
+    functions = {"function": function}
+    return specialise(template, name_of(template.__name__, functions), functions, inline=True)
 
 
-@functools.cache
-def checked_tell(tell: Callable[..., int]) -> Callable[..., int]:
-    """Return a plug-in's `tell` with a check of its return value and of the posterior."""
-    tell = _check_integers(tell, (), "tell must return the number of tried actions")
-    return specialise(validated_tell, name_of("validated_tell", {"tell": tell}), {"tell": tell}, inline=True)
-
-
-def _check_integers(function: Callable[..., Any], shape: tuple[int, ...], message: str) -> Callable[..., Any]:
+def _with_integers(function: Callable[..., Any], shape: tuple[int, ...]) -> Callable[..., Any]:
     """Wrap a plain Python function that must return integers; numba knows the types of a compiled one."""
-    if is_compiled(function) and not config.DISABLE_JIT:
-        return function
 
     @functools.wraps(function)
-    def checked(*arguments: Any) -> Any:
+    def call(*arguments: Any) -> Any:
         value = function(*arguments)
         if np.shape(value) != shape or np.asarray(value).dtype.kind not in "iu":
-            raise IndexError(f"{message}, got {short_repr(value)}")
+            must = "two whole numbers" if shape else "a whole number"
+            raise IndexError(f"{function.__name__} must return {must}, got {short_repr(value)}")
         return value
 
-    return checked
+    return call

@@ -23,8 +23,7 @@ from lpbandits.typing import FloatArray
 
 MISFIT = 0  # the row of `own` of known means, per state: sum of squared residuals, or negative log-likelihood
 # settings of consistency
-LOG_HORIZON = 0
-SLACK = 1
+LOG_HORIZON, SLACK = range(2)
 # rows of its `own`, a column per state
 CHARGED = 0  # N(s): number of rounds attributed to s, the optimistic state of these rounds
 SHORT = 1  # G(s): sum of its means minus the rewards of these rounds

@@ -40,15 +40,6 @@ LEAST_ERROR, LARGEST_ERROR = 1e-6, 1e6  # variances
 
 
 @kernel
-def middle_of(b: Arrays, n: int) -> float:
-    """Return the mean of the tried actions' mean rewards."""
-    total = 0.0
-    for slot in range(n):
-        total += b.slots[SUM, slot] / b.slots[COUNT, slot]
-    return total / n
-
-
-@kernel
 def scale_of(b: Arrays, n: int, noise: float, middle: float) -> float:
     """Return g: g² = max(Σ [(ȳ − middle)² − (1 − 1/N) σ²/n], 0) / (N − 1) + 2σ² / (N + 1).
 
@@ -116,7 +107,10 @@ def update_posterior(b: Arrays, n: int) -> None:
     An upper bound is computed first, without the negative terms; only states whose bound matters are refined.
     """
     share = b.settings[EVIDENCE, ISOTONIC]
-    middle = middle_of(b, n)
+    middle = 0.0  # mean of the tried actions' mean rewards
+    for slot in range(n):
+        middle += b.slots[SUM, slot] / b.slots[COUNT, slot]
+    middle /= n
     fit(b, n, middle)
     precision = 0.5 * share * b.own[COMMON, SIGMA] ** -2
     squares = 0.0

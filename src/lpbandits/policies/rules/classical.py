@@ -18,8 +18,7 @@ from lpbandits.rewards import MIN_NOISE
 from lpbandits.typing import FloatArray, IntArray
 
 # settings of `Thompson`: its first two fields
-PRIOR_MEAN = 0
-PRIOR_SD = 1
+PRIOR_MEAN, PRIOR_SD = range(2)
 # its rows of scratch, per slot
 MEAN = RULE_WORK
 SD = RULE_WORK + 1
@@ -186,10 +185,6 @@ class AnyAction(Rule):
     kind = "any"
     latent = False
     probability = staticmethod(equal_probability)
-
-    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
-        """Return equal probabilities."""
-        return policy.equally(policy.allowed(offered))
 
     @staticmethod
     @kernel
