@@ -12,7 +12,7 @@ import lpbandits as lpb
 from lpbandits.agent import Agent
 from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.model import PreferenceModel
-from tests.conftest import CASES, Case, model_for, with_taste
+from tests.conftest import CASES, Case, agent_after, model_for, with_taste
 
 MODEL = PreferenceModel(
     [[0, 1, 2], [2, 1, 0]],
@@ -232,9 +232,7 @@ def test_explanations_as_values_text_and_json() -> None:
 
 
 def test_explanations_of_known_means() -> None:
-    agent = Agent(lpb.MTS(MODEL), seed=0)
-    agent.tell("drug A", 2.0)
-    state = agent.explain().states[0]
+    state = agent_after(lpb.MTS(MODEL), [("drug A", 2.0)]).explain().states[0]
     assert list(state.means.values()) == [3.0, 2.0, 1.0]
     assert (state.blocks, state.active) == ((("drug A",),), 0)
 
@@ -260,7 +258,5 @@ def test_invalid_settings_of_a_policy_are_errors(settings: dict[str, Any], match
 
 
 def test_probabilities_of_thompson_far_from_zero() -> None:
-    agent = Agent(lpb.TS(MODEL, noise=1.0), seed=0)
-    for action in MODEL.actions:
-        agent.tell(action, 1e18)
+    agent = agent_after(lpb.TS(MODEL, noise=1.0), [(action, 1e18) for action in MODEL.actions])
     np.testing.assert_allclose(agent.probabilities().sum(), 1.0)

@@ -14,6 +14,7 @@ from lpbandits.rewards import Rewards
 from lpbandits.simulation import rollout, simulate
 from lpbandits.worlds import ReplayWorld, SyntheticWorld
 from tests.conftest import CASES, ON_DUELS, SOME_RATINGS, Case, agent_after, model_for, population_for
+from tests.simulation.agents import assert_equals_agents
 
 FLOOR = 0.06
 GAUSSIAN = [case for case in CASES if case.kind == "gaussian"]
@@ -38,30 +39,15 @@ def test_the_simulator_explores_as_the_agent(case: Case, offered: bool) -> None:
     rng = np.random.default_rng(0)
     sets = np.sort(rng.permuted(np.tile(np.arange(6), (3, 20, 1)), axis=2)[:, :, :4], axis=2) if offered else None
     people = population_for(model, case.rewards, people=1, offered=sets)
-    policy = case.policy(model).exploring(0.1)
-    trace = rollout(policy, people, rounds=20, seed=5, first_person=7)
-    for p in range(3):
-        agent = Agent(policy, seed=5, person=7 + p)
-        for t in range(20):
-            action = agent.ask(None if sets is None else sets[p, t].tolist())
-            assert action == trace.actions[p, t]
-            agent.tell(action, float(trace.rewards[p, t]))
+    assert_equals_agents(case.policy(model).exploring(0.1), people, 20)
 
 
 @pytest.mark.parametrize("name", ["popular", "ts-top"])
 def test_exploration_without_replacement(name: str) -> None:
-    world = ReplayWorld(model_for(Rewards()), SOME_RATINGS, least=3)
-    people = world.draw(people=5, seed=0)
+    world = ReplayWorld(model_for(Rewards()), np.tile(SOME_RATINGS, (20, 1)), least=3)
+    people = world.draw(people=100, seed=0)
     policy = make_policy(name, Setting(people.model, people.rewards)).exploring(0.15)
-    for seed in range(20):
-        trace = rollout(policy, people, rounds=3, seed=seed)
-        for p, actions in enumerate(trace.actions.tolist()):
-            remaining = [a for a in range(6) if not np.isnan(people.means[p, a])]
-            agent = Agent(policy, seed=seed, person=p)
-            for t, action in enumerate(actions):
-                assert action == agent.ask(remaining)
-                remaining.remove(action)
-                agent.tell(action, float(trace.rewards[p, t]))
+    assert_equals_agents(policy, people, 3)
 
 
 @pytest.mark.parametrize("name", ON_DUELS)

@@ -1,7 +1,5 @@
 """`probabilities()` is the exact probability of each action at the next ask."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,6 @@ from scipy import stats
 import lpbandits as lpb
 from lpbandits.agent import Agent
 from lpbandits.model import PreferenceModel
-from lpbandits.typing import FloatArray
 from tests.conftest import CASES, Case, Outcome, agent_after, model_for, models, outcomes_for
 
 HISTORIES: dict[str, list[Outcome]] = {"new": [], "some": [(0, 1.0), (3, 0.0), (0, 1.0)]}
@@ -23,10 +20,8 @@ HISTORIES["all"] = [(a, float(a % 2)) for a in range(6)] + HISTORIES["some"]
 @given(data=st.data())
 def test_probabilities_sum_to_one_on_the_allowed_actions(case: Case, data: st.DataObject) -> None:
     model = data.draw(models())
-    agent = Agent(case.policy(model, first=data.draw(st.sampled_from(["prior", "uniform"]))), seed=0)
-    history: list[Outcome] = data.draw(outcomes_for(model, case.kind, 10))
-    for action, reward in history:
-        agent.tell(action, reward)
+    policy = case.policy(model, first=data.draw(st.sampled_from(["prior", "uniform"])))
+    agent = agent_after(policy, data.draw(outcomes_for(model, case.kind, 10)))
     allowed = data.draw(st.lists(st.integers(0, model.n_actions - 1), min_size=1, unique=True))
     for offered in (None, allowed):
         probability = agent.probabilities(offered)
@@ -56,23 +51,19 @@ def test_probabilities_match_the_frequency_of_ask(case: Case, history: str, firs
         assert counts[~common].sum() <= 40
 
 
-def frequencies(agents: list[Agent]) -> FloatArray:
-    return np.bincount(np.array([agent.ask() for agent in agents]), minlength=6) / len(agents)
-
-
 @pytest.mark.parametrize("name", ["ts", "lpbts"])
 def test_draws_over_people_and_seeds_follow_the_probabilities(name: str) -> None:
     case = next(case for case in CASES if (case.name, case.kind) == (name, "gaussian"))
     policy = case.policy()
-    by_person = [Agent(policy, seed=1, person=p) for p in range(2000)]
-    by_seed = [Agent(policy, seed=s) for s in range(2000)]
+    belief = agent_after(policy, HISTORIES["all"]).belief
+    by_person = [Agent(policy, seed=1, person=p, belief=belief) for p in range(2000)]
+    by_seed = [Agent(policy, seed=s, belief=belief) for s in range(2000)]
     for agents in (by_person, by_seed):
-        for agent, (action, reward) in itertools.product(agents, HISTORIES["all"]):
-            agent.tell(action, reward)
         probability = agents[0].probabilities()
+        frequency = np.bincount(np.array([agent.ask() for agent in agents]), minlength=6) / 2000
         # 4 standard errors of a frequency, and one ask for those that are almost impossible
         tolerance = 4 * np.sqrt(probability * (1 - probability) / 2000) + 1 / 2000
-        assert np.all(np.abs(frequencies(agents) - probability) <= tolerance)
+        assert np.all(np.abs(frequency - probability) <= tolerance)
 
 
 @given(
@@ -84,29 +75,24 @@ def test_draws_over_people_and_seeds_follow_the_probabilities(name: str) -> None
 def test_thompson_between_two_actions_has_a_closed_form(
     one: list[float], other: list[float], noise: float, prior_sd: float
 ) -> None:
-    agent = Agent(lpb.TS(PreferenceModel([[0, 1]]), noise=noise, prior_sd=prior_sd), seed=0)
-    mean, variance = np.empty(2), np.empty(2)
-    for action, rewards in enumerate((one, other)):
-        for reward in rewards:
-            agent.tell(action, reward)
-        variance[action] = 1 / (prior_sd**-2 + len(rewards) / noise**2)
-        mean[action] = variance[action] * sum(rewards) / noise**2
+    policy = lpb.TS(PreferenceModel([[0, 1]]), noise=noise, prior_sd=prior_sd)
+    agent = agent_after(policy, [(action, reward) for action, rewards in enumerate((one, other)) for reward in rewards])
+    variance = 1 / (prior_sd**-2 + np.array([len(one), len(other)]) / noise**2)
+    mean = variance * [sum(one), sum(other)] / noise**2
     exact = stats.norm.cdf((mean[0] - mean[1]) / np.sqrt(variance.sum()))
     np.testing.assert_allclose(agent.probabilities(), [exact, 1 - exact], atol=1e-8)
 
 
 def test_thompson_with_many_actions_equals_simulation() -> None:
-    model = PreferenceModel([list(range(8))])
-    agent = Agent(lpb.TS(model, noise=1.0, prior_sd=3.0), seed=0)
+    policy = lpb.TS(PreferenceModel([list(range(8))]), noise=1.0, prior_sd=3.0)
     rewards_of = {0: [2.0, 3.5], 1: [4.0], 2: [1.0, 1.5, 0.5]}
     rng = np.random.default_rng(0)
     draws = rng.standard_normal((400_000, 8)) * 3.0
     for action, rewards in rewards_of.items():
         precision = 1 / 9 + len(rewards)
         draws[:, action] = sum(rewards) / precision + draws[:, action] / 3.0 / np.sqrt(precision)
-        for reward in rewards:
-            agent.tell(action, reward)
-    probability = agent.probabilities()
+    history = [(action, reward) for action, rewards in rewards_of.items() for reward in rewards]
+    probability = agent_after(policy, history).probabilities()
     frequency = np.bincount(draws.argmax(axis=1), minlength=8) / len(draws)
     # 4 standard errors
     assert np.all(np.abs(frequency - probability) <= 4 * np.sqrt(probability * (1 - probability) / len(draws)))

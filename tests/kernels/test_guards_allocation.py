@@ -13,6 +13,7 @@ import lpbandits as lpb
 from lpbandits.decisions.kernels.deciding import kernel_of
 from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
+from lpbandits.policies import POLICIES, Setting, make_policy
 from lpbandits.simulation import rollout
 from lpbandits.simulation.kernels import offer_once, offer_sets, rollout_of
 from tests.conftest import REWARDS, model_for, population_for
@@ -20,6 +21,7 @@ from tests.guards.kernels import allocating, looked_on
 from tests.logs import log_of
 
 runtime: Any = numba.core.runtime.nrt  # it has no types
+GAUSSIAN = REWARDS["gaussian"]
 
 ALLOCATES = {
     "fit.kernels.bradley_terry.expect": "sums of a block of columns",
@@ -57,11 +59,9 @@ def test_only_listed_kernels_may_allocate() -> None:
     assert set(allocating()) == set(ALLOCATES)
 
 
-@pytest.mark.parametrize("name", lpb.policies.POLICIES)
+@pytest.mark.parametrize("name", POLICIES)
 def test_loops_around_a_policy_cannot_allocate(name: str) -> None:
-    policy = lpb.policies.POLICIES[name].build(
-        lpb.policies.Setting(model_for(REWARDS["gaussian"]), REWARDS["gaussian"])
-    )
+    policy = make_policy(name, Setting(model_for(GAUSSIAN), GAUSSIAN))
     duels = policy.feedback == "duels"
     floor, outcome = (apply_exploration_floor_to_pair, duelled) if duels else (apply_exploration_floor, rewarded)
     parts = {"choose": policy.choose, "apply_exploration_floor": floor, "outcome": outcome, "tell": policy.tell}
@@ -82,14 +82,13 @@ def test_a_kernel_that_allocates_does_not_compile() -> None:
         allocates(3)
 
 
-@pytest.mark.parametrize("name", lpb.policies.POLICIES)
+@pytest.mark.parametrize("name", POLICIES)
 def test_rounds_and_people_allocate_nothing(name: str, allocations: Any) -> None:
-    rewards = REWARDS["gaussian"]
-    model = model_for(rewards)
-    policy = lpb.policies.POLICIES[name].build(lpb.policies.Setting(model, rewards))
+    model = model_for(GAUSSIAN)
+    policy = make_policy(name, Setting(model, GAUSSIAN))
     before = allocations()
     for people, rounds in ((1, 3), (4, 12)):
-        rollout(policy, population_for(model, rewards, people=people), rounds=rounds, seed=1)
+        rollout(policy, population_for(model, GAUSSIAN, people=people), rounds=rounds, seed=1)
     assert allocations() == before
 
 

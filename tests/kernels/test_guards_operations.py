@@ -3,17 +3,13 @@
 An operation is a line run by a kernel, or an accessed number of a belief or a policy; see tests/guards/operations.py.
 """
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lpbandits.policies import POLICIES, Setting, make_policy
 from tests.conftest import REWARDS, model_for
+from tests.guards import printed_by
 from tests.guards.operations import FEW, MANY, MORE
 
 pytestmark = pytest.mark.slow
@@ -36,12 +32,7 @@ ADAPTS = {
 
 @pytest.fixture(scope="module")
 def counted() -> Any:
-    root = Path(__file__).parents[2]
-    command = [sys.executable, "-m", "tests.guards.operations"]
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    run = subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment, check=False)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    return printed_by("operations", NUMBA_DISABLE_JIT="1")
 
 
 def test_the_cost_of_a_decision_does_not_depend_on_the_number_of_actions(counted: Any) -> None:

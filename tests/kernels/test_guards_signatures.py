@@ -1,13 +1,10 @@
 """Each kernel is compiled once, whatever arrays come in: a second compilation costs users seconds."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.guards import printed_by
 
 pytestmark = pytest.mark.slow
 
@@ -52,12 +49,7 @@ SEVERAL_INSIDE = {
 @pytest.fixture(scope="module")
 def tour() -> Any:
     """Return what a tour of the library compiles in a new process."""
-    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_DISABLE_JIT"}
-    command = [sys.executable, "-m", "tests.guards.tour"]
-    root = Path(__file__).parents[2]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment, check=False)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    return printed_by("tour")
 
 
 def too_often(compiled: dict[str, list[str]], declared: dict[str, tuple[int, str]]) -> dict[str, list[str]]:

@@ -27,12 +27,12 @@ SHAPES = {"same": (4, 7), "different": (6, 12)}
 ROUNDS = 60
 
 
-def some_offers(people: int, k: int, seed: int) -> IntArray:
-    """Return ascending sets of at most five allowed actions, padded with -1."""
+def some_offers(shape: tuple[int, int, int], k: int, seed: int) -> IntArray:
+    """Return people × rounds ascending sets of allowed actions, padded with -1."""
     rng = np.random.default_rng(seed % 1000)
-    offered = np.full((people, ROUNDS, 5), -1, dtype=np.int64)
-    for p, t in np.ndindex(people, ROUNDS):
-        size = int(rng.integers(1, 6))
+    offered = np.full(shape, -1, dtype=np.int64)
+    for p, t in np.ndindex(shape[:2]):
+        size = int(rng.integers(1, shape[2] + 1))
         offered[p, t, :size] = np.sort(rng.choice(k, size=size, replace=False))
     return offered
 
@@ -43,7 +43,7 @@ def digest(name: str, offers: str, seed: int) -> str:
     for scale, (states, actions) in SHAPES.items():
         people = SyntheticWorld(states=states, actions=actions, scale=scale, noise=0.7).draw(people=3, seed=seed)
         if offers == "some":
-            offered = some_offers(len(people.truth), actions, seed)
+            offered = some_offers((len(people), ROUNDS, 5), actions, seed)
             people = Population(people.model, people.truth, people.means, people.rewards, offered)
         model = with_taste(people.model) if name in FROM_A_LOG else people.model
         setting = Setting(model, people.rewards, ROUNDS)

@@ -17,13 +17,13 @@ from lpbandits.policies.rules import Sample
 from lpbandits.policies.rules.double_thompson import gamma
 from lpbandits.rewards import Rewards
 from lpbandits.simulation import rollout, simulate
-from lpbandits.typing import IntArray
 from lpbandits.views.tables import comparison
 from lpbandits.worlds import Population
 from tests import naive, naive_duel
 from tests.conftest import ON_DUELS, REWARDS, model_for, models, population_for, random_orderings
+from tests.policies.test_actions import some_offers
+from tests.simulation.agents import FIRST_PERSON, SEED, allowed_at
 
-SEED, FIRST = 2**40 + 5, 17
 GAUSSIAN = REWARDS["gaussian"]
 NAMES = ON_DUELS
 BOTH = ["lpb-duel", "double-ts"]
@@ -33,73 +33,37 @@ def duel_policy(name: str, model: PreferenceModel) -> Policy:
     return make_policy(name, Setting(model, GAUSSIAN, 50))
 
 
-def offers(shape: tuple[int, int, int], k: int) -> IntArray:
-    rng = np.random.default_rng(8)
-    out = np.full(shape, -1, dtype=np.int64)
-    for p, t in np.ndindex(shape[:2]):
-        size = int(rng.integers(1, shape[2] + 1))
-        out[p, t, :size] = np.sort(rng.choice(k, size=size, replace=False))
-    return out
-
-
-def allowed_at(population: Population, p: int, t: int) -> list[int] | None:
-    rows = population.offered
-    if rows.shape[2] == 0:
-        return None
-    return [int(a) for a in rows[min(p, len(rows) - 1), min(t, rows.shape[1] - 1)] if a >= 0]
-
-
 POPULATIONS = [None, (8, 40, 4), (1, 1, 3)]
 
 
 def crowd(shape: tuple[int, int, int] | None, comparison: str = "rewards") -> Population:
     model = model_for(GAUSSIAN, m=4, k=6)
-    people = population_for(model, GAUSSIAN, people=2, offered=None if shape is None else offers(shape, 6))
+    people = population_for(model, GAUSSIAN, people=2, offered=None if shape is None else some_offers(shape, 6, 8))
     return replace(people, comparison=comparison)
-
-
-@pytest.mark.parametrize("comparison", ["rewards", "bradley-terry"])
-@pytest.mark.parametrize("shape", POPULATIONS)
-@pytest.mark.parametrize("name", NAMES)
-def test_the_rollout_is_ask_pair_and_tell_duel_bit_for_bit(
-    name: str, shape: tuple[int, int, int] | None, comparison: str
-) -> None:
-    population = crowd(shape, comparison)
-    policy = duel_policy(name, population.model)
-    trace = rollout(policy, population, rounds=40, seed=SEED, first_person=FIRST)
-    for p, state in enumerate(population.truth):
-        agent = lpb.Agent(policy, seed=SEED, person=FIRST + p)
-        for t in range(40):
-            allowed = allowed_at(population, p, t)
-            pair = agent.ask_pair(allowed)
-            assert pair == tuple(trace.plays[p, t, :2].tolist())
-            agent.tell_duel(*(pair if trace.plays[p, t, 2] == pair[0] else pair[::-1]))
-            gaps = population.means[p, allowed or slice(None)].max() - population.means[p, trace.plays[p, t, :2]]
-            assert trace.regret[p, t] == gaps[0] + gaps[1]
-            assert trace.weak[p, t] == gaps.min()
-            if policy.evidence.latent:
-                assert agent.posterior[state] == trace.mass[p, t]
-        assert agent.rounds == 40
 
 
 @pytest.mark.jitless
 @pytest.mark.parametrize("comparison", ["rewards", "bradley-terry"])
 @pytest.mark.parametrize("shape", POPULATIONS)
 @pytest.mark.parametrize("name", NAMES)
-def test_the_rollout_equals_its_slow_twin(name: str, shape: tuple[int, int, int] | None, comparison: str) -> None:
+def test_the_rollout_equals_an_agent_and_the_slow_twin(
+    name: str, shape: tuple[int, int, int] | None, comparison: str
+) -> None:
     population = crowd(shape, comparison)
-    model = population.model
-    orderings = model.orderings.tolist()
+    model, orderings = population.model, population.model.orderings.tolist()
     policy = duel_policy(name, model)
-    trace = rollout(policy, population, rounds=25, seed=SEED, first_person=FIRST)
-    for p in range(len(population.truth)):
+    trace = rollout(policy, population, rounds=40, seed=SEED, first_person=FIRST_PERSON)
+    for p, state in enumerate(population.truth):
+        agent = lpb.Agent(policy, seed=SEED, person=FIRST_PERSON + p)
         history: list[tuple[int, int]] = []
-        for t in range(25):
+        for t in range(40):
 
-            def draw(purpose: int, index: int, address: tuple[int, int] = (FIRST + p, t)) -> tuple[int, int]:
+            def draw(purpose: int, index: int, address: tuple[int, int] = (FIRST_PERSON + p, t)) -> tuple[int, int]:
                 return naive.words(SEED, *address, purpose, index)
 
-            allowed = allowed_at(population, p, t) or list(range(model.n_actions))
+            allowed = allowed_at(population, p, t)
+            offered = None if shape is None else allowed
+            gaps = population.means[p, allowed].max() - population.means[p, trace.plays[p, t, :2]]
             if name == "lpb-duel":
                 belief = naive_duel.posterior(orderings, model.prior, history, None)
                 pair = naive_duel.two_states(orderings, belief, len(history), allowed, draw)
@@ -107,11 +71,17 @@ def test_the_rollout_equals_its_slow_twin(name: str, shape: tuple[int, int, int]
                 if policy.rule.top:
                     allowed = sorted({next(a for a in order if a in allowed) for order in orderings})
                 pair = naive_duel.double_thompson(model.n_actions, history, allowed, 0.51, draw)
-            assert trace.plays[p, t, :2].tolist() == list(pair)
+            assert tuple(trace.plays[p, t, :2].tolist()) == pair == agent.ask_pair(offered)
             one, other = (float(population.means[p, a]) for a in pair)
             ahead = naive_duel.first_wins(comparison, one, other, GAUSSIAN.sd, draw)
             assert trace.plays[p, t, 2] == (pair[0] if ahead else pair[1])
             history.append(pair if ahead else pair[::-1])
+            agent.tell_duel(*history[-1])
+            assert trace.regret[p, t] == gaps[0] + gaps[1]
+            assert trace.weak[p, t] == gaps.min()
+            if policy.evidence.latent:
+                assert agent.posterior[state] == trace.mass[p, t]
+        assert agent.rounds == 40
 
 
 @pytest.mark.jitless
@@ -265,15 +235,9 @@ def test_it_recovers_from_a_misleading_start() -> None:
         (lambda: lpb.LpbDuel(model_for(GAUSSIAN), margin=0.5), "margin must .*got 0.5"),
         (lambda: lpb.DoubleTS(model_for(GAUSSIAN), alpha=0.5), "alpha must .*got 0.5"),
         (lambda: lpb.DuellingWorld(lpb.SyntheticWorld(), "coin"), "comparison must .*got 'coin'"),
-        (
-            lambda: simulate(lpb.SyntheticWorld(), ["lpbts", "lpb-duel"]),
-            "policies must .*'lpbts'.*'lpb-duel'",
-        ),
+        (lambda: simulate(lpb.SyntheticWorld(), ["lpbts", "lpb-duel"]), "policies must .*'lpbts'.*'lpb-duel'"),
         (lambda: lpb.agent.pair_up([0, 1], [1.0]), "rewards must .*2.*got 1"),
-        (
-            lambda: lpb.simulate(lpb.DuellingWorld(lpb.SyntheticWorld()), ["lpbts"]),
-            "duels.*'lpbts'",
-        ),
+        (lambda: simulate(lpb.DuellingWorld(lpb.SyntheticWorld()), ["lpbts"]), "duels.*'lpbts'"),
         (lambda: replace(crowd(None), comparison="bt"), "comparison must .*got 'bt'"),
         (lambda: lpb.DuellingWorld(lpb.DuellingWorld(lpb.SyntheticWorld())), "world must not be a DuellingWorld"),
     ],

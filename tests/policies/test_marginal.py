@@ -14,19 +14,7 @@ import lpbandits as lpb
 from lpbandits.kernels.layout import COUNT, POSTERIOR, SCORE, SUM
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.evidences.order_probability import (
-    AT_END,
-    BEYOND,
-    DERIVATIVE,
-    FIT,
-    NODE,
-    NODES,
-    SD,
-    TILT,
-    WEIGHT,
-    legendre_rule,
-    log_pairs,
-)
+from lpbandits.policies.evidences import order_probability as kernels
 from lpbandits.policies.latent import LpbTS
 from lpbandits.simulation import rollout
 from lpbandits.typing import FloatArray, IntArray
@@ -186,23 +174,23 @@ def test_posterior_of_contradicted_states_converges() -> None:
 
 @pytest.mark.parametrize("ratio", [0.0, 1.0, 19.9, 20.1, 1e4, 1e12])
 def test_the_fallback_of_the_integral_is_exact_for_two(ratio: float) -> None:
-    work = np.zeros((TILT + 8, 4))
-    work[SD, :3] = 1.0, 2.0, 0.5
-    work[TILT, 0] = -ratio / math.sqrt(5)
-    got = log_pairs(work, 0, 2)
+    work = np.zeros((kernels.TILT + 8, 4))
+    work[kernels.SD, :3] = 1.0, 2.0, 0.5
+    work[kernels.TILT, 0] = -ratio / math.sqrt(5)
+    got = kernels.log_pairs(work, 0, 2)
     np.testing.assert_allclose(got, log_ndtr(-ratio) + ratio**2 / 2 if ratio < 1e6 else -np.log(ratio * 2.5066282746))
-    work[FIT, 2] = -0.7
-    np.testing.assert_allclose(log_pairs(work, 0, 3) - got, log_ndtr(0.7 / math.sqrt(0.8 + 0.25)))
+    work[kernels.FIT, 2] = -0.7
+    np.testing.assert_allclose(kernels.log_pairs(work, 0, 3) - got, log_ndtr(0.7 / math.sqrt(0.8 + 0.25)))
 
 
 def test_the_fallback_of_the_integral_is_the_limit_of_contradicted_orders() -> None:
     means, sds = np.array([0.0, 3e4, 6e4, 9e4]), np.array([1.0, 0.5, 2.0, 0.25])
     pooled = np.sum(means / sds**2) / np.sum(sds**-2)
-    work = np.zeros((TILT + 8, 4))
-    work[SD] = sds
-    work[TILT, :3] = np.cumsum((means - pooled) / sds**2)[:-1]
+    work = np.zeros((kernels.TILT + 8, 4))
+    work[kernels.SD] = sds
+    work[kernels.TILT, :3] = np.cumsum((means - pooled) / sds**2)[:-1]
     fit = -np.sum((means - pooled) ** 2 / sds**2) / 2
-    np.testing.assert_allclose(log_pairs(work, 0, 4), log_probability_of_reversed(means, sds) - fit, atol=1e-4)
+    np.testing.assert_allclose(kernels.log_pairs(work, 0, 4), log_probability_of_reversed(means, sds) - fit, atol=1e-4)
 
 
 @pytest.mark.parametrize("noise", [1e-6, 1.0, 1e6])
@@ -218,10 +206,14 @@ def test_scores_stay_finite(noise: float, reward: float) -> None:
 
 
 def test_the_table_integrates_polynomials_exactly() -> None:
-    rule = legendre_rule()
-    x = rule[NODE]
-    for power in range(NODES):
-        np.testing.assert_allclose(rule[WEIGHT] @ x**power, (1 - (-1) ** (power + 1)) / (power + 1), atol=1e-12)
-        np.testing.assert_allclose(x**power @ rule[BEYOND:DERIVATIVE], (1 - x ** (power + 1)) / (power + 1), atol=1e-12)
-        np.testing.assert_allclose(x**power @ rule[DERIVATIVE:AT_END], power * x ** max(power - 1, 0), atol=1e-11)
-        np.testing.assert_allclose(x**power @ rule[AT_END], 1.0, atol=1e-12)
+    rule = kernels.legendre_rule()
+    x = rule[kernels.NODE]
+    for power in range(kernels.NODES):
+        np.testing.assert_allclose(rule[kernels.WEIGHT] @ x**power, (1 - (-1) ** (power + 1)) / (power + 1), atol=1e-12)
+        np.testing.assert_allclose(
+            x**power @ rule[kernels.BEYOND : kernels.DERIVATIVE], (1 - x ** (power + 1)) / (power + 1), atol=1e-12
+        )
+        np.testing.assert_allclose(
+            x**power @ rule[kernels.DERIVATIVE : kernels.AT_END], power * x ** max(power - 1, 0), atol=1e-11
+        )
+        np.testing.assert_allclose(x**power @ rule[kernels.AT_END], 1.0, atol=1e-12)

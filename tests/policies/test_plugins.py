@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from lpbandits.policies.rules import RULES
 from lpbandits.simulation import rollout
 from lpbandits.worlds import WORLDS
 from tests.conftest import agent_after
+from tests.simulation.agents import assert_equals_agents
 
 refit_tell = lpb.evidences.Refit.tell
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
@@ -72,21 +73,10 @@ def greedy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
         yield load(example(), tmp_path_factory.mktemp("greedy"), "epsilon_greedy_example")
 
 
-def replay(policy: lpb.Policy) -> None:
-    """Compare the simulator with an agent, action by action."""
-    trace = rollout(policy, PEOPLE, rounds=25, seed=5)
-    for p in range(len(PEOPLE)):
-        agent = lpb.Agent(policy, seed=5, person=p)
-        for t in range(25):
-            action = agent.ask()
-            assert action == trace.actions[p, t]
-            agent.tell(action, float(trace.rewards[p, t]))
-
-
 def test_the_documented_rule_works_in_simulations_and_agents(greedy: ModuleType) -> None:
     policy = make_policy("epsilon-greedy", Setting(PEOPLE.model, PEOPLE.rewards))
     assert policy.rule == greedy.EpsilonGreedy(0.1)
-    replay(policy)
+    assert_equals_agents(policy, PEOPLE, 25)
     results = lpb.simulate(WORLD, ["epsilon-greedy", "uniform"], people=20, rounds=100)
     gap, error = results.difference("epsilon-greedy", "uniform")
     assert gap < -5 * error
@@ -109,7 +99,7 @@ def test_a_plain_python_rule_gives_the_same_decisions_with_a_warning(greedy: Mod
     np.testing.assert_array_equal(slow.plays, rollout(policies[0], PEOPLE, rounds=25, seed=5).plays)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lpb.errors.UncompiledWarning)
-        replay(policies[1])
+        assert_equals_agents(policies[1], PEOPLE, 25)
 
 
 def run_python(code: str, *arguments: str, **environment: str) -> Any:
@@ -157,8 +147,8 @@ def first_mean_expect(b: Any, n: int, state: int, out: Any) -> None:  # noqa: AR
 class FirstReward(lpb.policies.Evidence):
     """An evidence with an own array that does not start at 0."""
 
-    kind: ClassVar[str] = "first-reward"
-    ordered: ClassVar[bool] = True
+    kind = "first-reward"
+    ordered = True
     tell = staticmethod(first_mean_tell)
     expected_rewards = staticmethod(first_mean_expect)
 
@@ -183,9 +173,9 @@ def best_expected(b: Any, n: int, offered: Any, seed: int, person: int, round_: 
 class BestExpected(lpb.policies.Rule):
     """A rule that needs expected rewards."""
 
-    kind: ClassVar[str] = "best-expected-of-0"
-    needs_expectations: ClassVar[bool] = True
-    work_rows: ClassVar[int] = 1
+    kind = "best-expected-of-0"
+    needs_expectations = True
+    work_rows = 1
     choose = staticmethod(best_expected)
 
 
@@ -213,11 +203,8 @@ def test_a_rule_is_bound_to_the_expectations_of_its_evidence() -> None:
     model = lpb.PreferenceModel([[2, 1, 0], [0, 1, 2]], means=[[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
     # state 0 has its largest known mean at 2; its fit is equal for 2 and 1, where the first of equals is played
     for evidence, expected in ((lpb.evidences.KnownMeans(), 2), (lpb.evidences.Refit(), 1)):
-        agent = lpb.Agent(lpb.Policy(model, evidence, BestExpected()), seed=0)
-        agent.tell(1, 9.0)
-        agent.tell(2, 1.0)
-        agent.tell(0, 0.0)
-        assert agent.ask() == expected
+        policy = lpb.Policy(model, evidence, BestExpected())
+        assert agent_after(policy, [(1, 9.0), (2, 1.0), (0, 0.0)]).ask() == expected
 
 
 def test_entry_points_of_installed_packages_are_loaded(tmp_path: Path) -> None:
@@ -273,25 +260,14 @@ def test_an_invalid_function_is_an_error(kind: str, body: str, arguments: str, m
         rollout(lpb.Policy(model, *parts), lpb.MeansWorld(model).draw(people=1, seed=0), rounds=2, seed=0)
 
 
-@lpb.kernel
-def not_compilable(b: Any, n: int, offered: Any, seed: int, person: int, round_: int) -> Any:  # noqa: ARG001
-    return b.nothing
-
-
 @dataclass(frozen=True)
 class WithoutChoose(lpb.policies.Rule):
-    kind: ClassVar[str] = "without-choose"
-
-
-@dataclass(frozen=True)
-class Broken(lpb.policies.Rule):
-    kind: ClassVar[str] = "broken"
-    choose = staticmethod(not_compilable)
+    kind = "without-choose"
 
 
 @dataclass(frozen=True)
 class WrongShape(lpb.evidences.Wins):
-    kind: ClassVar[str] = "wrong-shape"
+    kind = "wrong-shape"
 
     def own(self, model: lpb.PreferenceModel) -> Any:  # noqa: ARG002
         return np.zeros((1, 1))
@@ -300,14 +276,14 @@ class WrongShape(lpb.evidences.Wins):
 @pytest.mark.parametrize(
     ("evidence", "rule", "match"),
     [
-        (lpb.evidences.Refit, WithoutChoose, "WithoutChoose.*choose"),
-        (lpb.evidences.Refit, Broken, "'not_compilable'"),
-        (WrongShape, lpb.rules.DoubleThompson, "'double-thompson'.*'wrong-shape'"),
+        (lpb.evidences.Refit(), WithoutChoose(), "WithoutChoose.*choose"),
+        (lpb.evidences.Refit(), part_of("rule", "return b.nothing", compiled=True), "'choose' cannot be compiled"),
+        (WrongShape(), lpb.rules.DoubleThompson(), "'double-thompson'.*'wrong-shape'"),
     ],
 )
 def test_an_invalid_evidence_or_rule_is_an_error(evidence: Any, rule: Any, match: str) -> None:
     with pytest.raises(lpb.InvalidInput, match=match):
-        lpb.Agent(lpb.Policy(lpb.PreferenceModel([[0, 1], [1, 0]]), evidence(), rule()), seed=0).ask()
+        lpb.Agent(lpb.Policy(lpb.PreferenceModel([[0, 1], [1, 0]]), evidence, rule), seed=0).ask()
 
 
 def test_register_rejects_taken_names_and_other_objects() -> None:
@@ -315,7 +291,7 @@ def test_register_rejects_taken_names_and_other_objects() -> None:
 
     @dataclass(frozen=True)
     class Duplicate(lpb.policies.Rule):
-        kind: ClassVar[str] = "sample"
+        kind = "sample"
 
     with pytest.raises(lpb.InvalidInput, match="kind must be unique, got 'sample'"):
         lpb.register(Duplicate)
@@ -336,7 +312,7 @@ def test_the_command_line_finds_a_registered_world() -> None:
 
     @lpb.register
     class Flat:
-        name: ClassVar[str] = "flat"
+        name = "flat"
 
         def __init__(self, states: int = 2, level: float = 1.0) -> None:
             self.states, self.level = states, level

@@ -83,8 +83,7 @@ def test_many_rewards_of_one_action_leave_finite_numbers() -> None:
 
 def test_explanations_have_forecasts() -> None:
     model = PreferenceModel([[0, 1, 2]], actions=["tea", "jam", "rum"], taste=taste_for(3))
-    agent = agent_after(lpb.Taste(model), [])
-    agent.tell("jam", 4.0)
+    agent = agent_after(lpb.Taste(model), [("jam", 4.0)])
     explanation = agent.explain()
     policy = agent.policy
     mean, sd = policy.expected(agent.belief)[0], policy.predictive_sd(agent.belief)

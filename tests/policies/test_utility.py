@@ -46,14 +46,12 @@ def test_posterior_and_expectations_of_a_fitted_model_equal_the_twin(
     history: list[Outcome] = data.draw(outcomes_for(model, "gaussian", 12))
     policy = lpb.LpbUtility(model, noise=0.7, slack=slack + 1e-6, isotonic=isotonic)
     agent = agent_after(policy, history)
-    np.testing.assert_allclose(
-        agent.posterior, naive.posterior_of(policy, "unknown-noise", history), rtol=1e-6, atol=1e-9
-    )
+    posterior = naive.posterior_of(policy, "unknown-noise", history)
+    np.testing.assert_allclose(agent.posterior, posterior, rtol=1e-6, atol=1e-9)
     for z, row in enumerate(lpb.expected(policy, agent.belief)):
         np.testing.assert_allclose(row, naive.expected_of(policy, history, z), rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(
-        policy.predictive_sd(agent.belief), naive.utility_of(policy, history).doubts(), rtol=1e-7, atol=1e-12
-    )
+    sd = naive.utility_of(policy, history).doubts()
+    np.testing.assert_allclose(policy.predictive_sd(agent.belief), sd, rtol=1e-7, atol=1e-12)
 
 
 def ratio(gap: float, information: float) -> float:
@@ -85,21 +83,17 @@ def test_no_mix_of_two_actions_is_better_than_best_mix(points: list[tuple[float,
 def test_with_unknown_noise_the_posterior_ignores_the_unit_of_rewards(data: st.DataObject, factor: float) -> None:
     model = data.draw(models())
     history: list[Outcome] = data.draw(outcomes_for(model, "gaussian", 12))
-    one, other = (Agent(lpb.LpbIDS(model), seed=0) for _ in range(2))
-    for action, reward in history:
-        one.tell(action, reward)
-        other.tell(action, reward * factor)
+    one = agent_after(lpb.LpbIDS(model), history)
+    other = agent_after(lpb.LpbIDS(model), [(action, reward * factor) for action, reward in history])
     if len({reward for _, reward in history}) > 1:
         np.testing.assert_allclose(one.posterior, other.posterior, rtol=1e-6, atol=1e-9)
 
 
 def test_a_best_action_with_low_rewards_is_abandoned() -> None:
     model = PreferenceModel([list(range(6))])
-    utility, ordering = Agent(lpb.LpbUtility(model), seed=0), Agent(lpb.LpbTS(model), seed=0)
-    for agent in (utility, ordering):
-        for action, reward in ((0, 0.0), (1, 5.0), (0, 0.1), (1, 5.1), (2, 4.0), (0, 0.0), (1, 4.9)):
-            agent.tell(action, reward)
-    assert (utility.ask(), ordering.ask()) == (1, 0)
+    history = ((0, 0.0), (1, 5.0), (0, 0.1), (1, 5.1), (2, 4.0), (0, 0.0), (1, 4.9))
+    assert agent_after(lpb.LpbUtility(model), history).ask() == 1
+    assert agent_after(lpb.LpbTS(model), history).ask() == 0
 
 
 @pytest.mark.parametrize(
@@ -169,8 +163,8 @@ def test_explanations_are_sorted_by_expected_reward() -> None:
 
 
 def test_a_greedy_agent_warns_when_it_repeats_an_action() -> None:
-    agent = Agent(Policy(PreferenceModel([[0, 1, 2]]), lpb.evidences.Utility(), lpb.rules.Greedy()), seed=0)
-    agent.tell(0, 9.0)
+    policy = Policy(PreferenceModel([[0, 1, 2]]), lpb.evidences.Utility(), lpb.rules.Greedy())
+    agent = agent_after(policy, [(0, 9.0)])
     with pytest.warns(lpb.errors.LockInWarning, match=r"plays 0 again.*ask\(allowed=…\)"):
         agent.ask()
     assert agent.ask(allowed=[1, 2]) == 1

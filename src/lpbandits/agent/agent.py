@@ -2,25 +2,22 @@
 
 import warnings
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any, Never
 
 from lpbandits import validate
 from lpbandits.agent.explain import Explanation, explain
 from lpbandits.agent.outcomes import OutcomeLog
 from lpbandits.agent.persistence import agent_from_json, agent_to_json
-from lpbandits.errors import InvalidInput, LockInWarning, NotSupported
+from lpbandits.errors import LockInWarning, NotSupported
 from lpbandits.kernels import layout
 from lpbandits.kernels.calls import choose_with, flat, tell_with
 from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
-from lpbandits.kernels.compiler import NumbaError, compile_error
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief, Policy
 from lpbandits.rng import stream_id
 from lpbandits.typing import FloatArray, Label
 from lpbandits.validate import CONVERSION_ERRORS, MAX_ABS_VALUE
-
-PLUGIN_ERRORS = (IndexError, NumbaError)
-"""Errors of a plug-in's function: an invalid return value, or code that numba cannot compile."""
 
 
 class Agent:
@@ -62,9 +59,7 @@ class Agent:
         self, policy: Policy, *, seed: int, person: int | str = 0, asked: int = 0, belief: Belief | None = None
     ) -> None:
         if not isinstance(policy, Policy):
-            raise InvalidInput(
-                f"policy must be a Policy, got {validate.short_repr(policy)}; give one such as LpbTS(model)"
-            )
+            raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
         self.policy = policy
         self.seed = validate.as_seed(seed)
         self.person = validate.as_label(person, "person")
@@ -158,10 +153,7 @@ class Agent:
         if self._explores:
             indices = policy.indices(allowed)
             policy.check_floor(len(policy.allowed(indices)))
-        try:
-            play = self._choose(*self._arrays, self._belief.tried, offered, *address)
-        except PLUGIN_ERRORS as error:
-            raise _plugin_error(error, policy.rule.choose) from None
+        play = self._choose(*self._arrays, self._belief.tried, offered, *address)
         if self._explores:
             floor = apply_exploration_floor_to_pair if self._duels else apply_exploration_floor
             play = floor(play, policy.explore, policy.model.n_actions, indices, *address)
@@ -190,10 +182,7 @@ class Agent:
         if belief.tried >= self._room:
             belief._grow()
             self._hold(belief)
-        try:
-            belief.tried = self._tell(*self._arrays, belief.tried, action, outcome)
-        except PLUGIN_ERRORS as error:
-            raise _plugin_error(error, self.policy.evidence.tell) from None
+        belief.tried = self._tell(*self._arrays, belief.tried, action, outcome)
         self.log.add(action, outcome, id_)
 
     def retract(self, action: Label, reward: float, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
@@ -296,25 +285,18 @@ class Agent:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle without the compiled functions."""
-        arguments = {"seed": self.seed, "person": self.person, "asked": self.asked}
-        return _rebuilt, (self.policy, arguments, self._belief, self.log.rows(), dict(self.log.ids), self.log.missing)
+        build = partial(Agent, seed=self.seed, person=self.person, asked=self.asked, belief=self._belief)
+        state = self.log.rows(), dict(self.log.ids), self.log.missing
+        return build, (self.policy,), state
+
+    def __setstate__(self, state: tuple[list[Any], dict[Hashable, Any], int]) -> None:
+        rows, ids, missing = state
+        for row in rows:
+            self.log.add(*row)
+        self.log.ids, self.log.missing = ids, missing
 
     def __repr__(self) -> str:
         return f"Agent({self.policy!r}, seed={self.seed}, person={self.person!r}, rounds={self.rounds})"
-
-
-def _rebuilt(
-    policy: Policy, arguments: dict[str, Any], belief: Belief, rows: list[Any], ids: dict[Hashable, Any], missing: int
-) -> Agent:
-    agent = Agent(policy, **arguments, belief=belief)
-    for row in rows:
-        agent.log.add(*row)
-    agent.log.ids, agent.log.missing = dict(ids), missing
-    return agent
-
-
-def _plugin_error(error: Exception, function: Any) -> InvalidInput:
-    return compile_error(error, function) if isinstance(error, NumbaError) else InvalidInput(str(error))
 
 
 def _only_duels() -> Never:

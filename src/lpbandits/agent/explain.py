@@ -1,7 +1,7 @@
 """Explanations of a belief: posterior, expected rewards and forecasts in readable form."""
 
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise
+from itertools import accumulate, groupby
 
 import numpy as np
 
@@ -156,20 +156,16 @@ def _state(policy: Policy, belief: Belief, z: int, means: FloatArray) -> StateFi
     order = policy.model.orderings[z].tolist()
     known = set(belief.actions.tolist())
     tried = sorted((a for a in order if a in known), key=lambda a: -means[a])  # equal means keep the state's order
-    starts = [i for i, a in enumerate(tried) if i == 0 or means[a] != means[tried[i - 1]]] + [len(tried)]
-    blocks = tuple(tuple(labels[a] for a in tried[start:end]) for start, end in pairwise(starts))
-    intervals: dict[Label, tuple[float | None, float | None]] = {}
-    above: float | None = None
-    waiting: list[Label] = []
-    for a in order:
-        if a in known:
-            intervals.update(dict.fromkeys(waiting, (float(means[a]), above)))
-            above, waiting = float(means[a]), []
-        else:
-            waiting.append(labels[a])
-    intervals.update(dict.fromkeys(waiting, (None, above)))
-    if not policy.evidence.fitted:
-        intervals = {}
+    blocks = tuple(tuple(labels[a] for a in block) for _, block in groupby(tried, key=lambda a: means[a]))
+    observed = [float(means[a]) if a in known else None for a in order]
+    above = list(accumulate(observed, _latest))
+    below = list(accumulate(observed[::-1], _latest))[::-1]
+    bounds = zip(order, below, above, strict=True) if policy.evidence.fitted else ()
+    intervals = {labels[a]: (low, high) for a, low, high in bounds if a not in known}
     by_label = {labels[a]: float(means[a]) for a in order}
     probability = float(belief.states[layout.POSTERIOR, z])
     return StateFit(z, probability, by_label, blocks, len(tried) - len(blocks), intervals)
+
+
+def _latest(before: float | None, value: float | None) -> float | None:
+    return before if value is None else value

@@ -15,15 +15,8 @@ Row = tuple[int, float]
 class OutcomeLog:
     """The outcomes of one agent's belief, and the ids of those that have one (docs/adr/0012).
 
-    Parameters
-    ----------
-    policy
-        The agent's policy.
-    missing
-        Number of outcomes that are in the belief but not in the log.
+    `missing` is the number of outcomes that are in the belief but not in the log.
 
-    Examples
-    --------
     >>> from lpbandits import LpbTS, PreferenceModel
     >>> log = OutcomeLog(LpbTS(PreferenceModel([[0, 1]], actions=["tea", "jam"])))
     >>> log.add(0, 4.0, "visit 1")
@@ -126,7 +119,7 @@ def _checked_id(id_: Any) -> Hashable:
     try:
         return validate.as_count(id_, "id", low=-(2**63), high=2**63 - 1)
     except InvalidInput:
-        raise InvalidInput(f"id must be text or a whole number, got {validate.short_repr(id_)}") from None
+        raise validate.invalid("id", "text or a whole number", id_) from None
 
 
 @translate_errors("pairing up")

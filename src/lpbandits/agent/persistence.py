@@ -1,13 +1,13 @@
 """Save agents as JSON and restore them."""
 
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.errors import FileFormatError
 from lpbandits.io.json import digest, parse_json
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief, policy_from_dict
+from lpbandits.policies.belief import reading_saved
 from lpbandits.typing import Json
 
 if TYPE_CHECKING:
@@ -51,8 +51,13 @@ def agent_from_json(agent_class: "type[Agent]", text: str, model: PreferenceMode
         )
     if digest({key: value for key, value in content.items() if key != "sha256"}) != content.get("sha256"):
         raise FileFormatError(f"{SOURCE} was altered: its content does not match its sha256")
-    model = _model_of(content, model)
-    try:
+    if model is None:
+        if "model" not in content:
+            raise FileFormatError("the agent was saved without its model; give it: Agent.from_json(text, model=model)")
+        model = PreferenceModel.from_dict(content["model"], source="the agent's model")
+    if content.get("model_sha256") != model.sha256:
+        raise FileFormatError("the agent was saved with another model; give that model")
+    with reading_saved("agent"):
         policy = policy_from_dict(content["policy"], model)
         rows = content["outcomes"]
         belief = Belief.from_dict(policy, content["belief"]) if rows is None else None
@@ -60,20 +65,4 @@ def agent_from_json(agent_class: "type[Agent]", text: str, model: PreferenceMode
         for label, outcome in rows or ():
             agent._add(*agent.log.checked(label, outcome))
         agent.log.restore_ids(content["ids"])
-    except FileFormatError:
-        raise
-    except InvalidInput as error:
-        raise FileFormatError(f"{SOURCE} is invalid: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FileFormatError(f"{SOURCE} is incomplete: {error!r}") from None
     return agent
-
-
-def _model_of(content: Mapping[str, Any], model: PreferenceModel | None) -> PreferenceModel:
-    if model is None:
-        if "model" not in content:
-            raise FileFormatError("the agent was saved without its model; give it: Agent.from_json(text, model=model)")
-        model = PreferenceModel.from_dict(content["model"], source="the agent's model")
-    if content.get("model_sha256") != model.sha256:
-        raise FileFormatError("the agent was saved with another model; give that model")
-    return model

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from lpbandits.kernels.compiler import name_of, specialise
+from lpbandits.kernels.compiler import name_of, specialise, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
 from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray
 
@@ -58,4 +58,4 @@ def tell_with(
 def flat(template: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
     """Return `choose_with` or `tell_with` around a rule's `choose` or an evidence's `tell`."""
     functions = {"function": function}
-    return specialise(template, name_of(template.__name__, functions), functions)
+    return with_plugin_errors(specialise(template, name_of(template.__name__, functions), functions))

@@ -138,11 +138,8 @@ def _explored(play: int, explore: float, k: int, allowed: IntArray, u: float) ->
     return i if len(allowed) == 0 else allowed[i]
 
 
-def choose(*_: Any) -> Any:
+def function(*_: Any) -> Any:
     """Stand in for a plug-in's function."""
-
-
-tell = choose
 
 
 @kernel
@@ -154,7 +151,7 @@ def is_allowed(b: Arrays, offered: IntArray, chosen: float) -> bool:
 
 def validated_action(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
     """Choose, and raise if the action is not allowed: kernels index arrays with it."""
-    chosen = choose(b, n, offered, seed, person, round_)
+    chosen = function(b, n, offered, seed, person, round_)
     if not is_allowed(b, offered, chosen):
         raise IndexError("choose returned an action that is not allowed")
     return int(chosen)
@@ -162,7 +159,7 @@ def validated_action(b: Arrays, n: int, offered: IntArray, seed: int, person: in
 
 def validated_pair(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> tuple[int, int]:
     """Choose a pair, and raise if an action is not allowed."""
-    first, second = choose(b, n, offered, seed, person, round_)
+    first, second = function(b, n, offered, seed, person, round_)
     if not (is_allowed(b, offered, first) and is_allowed(b, offered, second)):
         raise IndexError("choose returned an action that is not allowed")
     return int(first), int(second)
@@ -170,7 +167,7 @@ def validated_pair(b: Arrays, n: int, offered: IntArray, seed: int, person: int,
 
 def validated_tell(b: Arrays, n: int, action: int, outcome: float) -> int:
     """Add an outcome, and raise if the number of tried actions or the posterior is impossible."""
-    returned = tell(b, n, action, outcome)
+    returned = function(b, n, action, outcome)
     tried = int(returned)
     if tried != returned or tried < max(n, 1) or tried > n + 2 or tried > b.slots.shape[1]:
         raise IndexError("tell must return the number of tried actions")

@@ -118,7 +118,7 @@ def wraps_around(function: Callable[P, R]) -> Callable[P, R]:
 
 def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
-    if not config.DISABLE_JIT and not is_plugin(function) and (folder := cache_folder()) is not None:
+    if not config.DISABLE_JIT and not plugins_of(function) and (folder := cache_folder()) is not None:
         compiled._cache = _Cache(function, folder)
     out: Callable[P, R] = compiled
     return out
@@ -129,11 +129,11 @@ def is_compiled(function: Callable[..., Any]) -> bool:
     return bool(config.DISABLE_JIT) or hasattr(function, "py_func")
 
 
-def is_plugin(function: Callable[..., Any]) -> bool:
-    """Return whether a function comes from outside the package, or was built around one that does."""
-    plain = getattr(function, "py_func", function)
+def plugins_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of functions from outside the package: this one, or those that it was built around."""
+    plain: Any = getattr(function, "py_func", function)
     inside = (getattr(plain, "__module__", None) or "").partition(".")[0] == PACKAGE
-    return not inside or getattr(plain, "built_around_plugin", False)
+    return getattr(plain, "plugins", ()) if inside else (plain.__name__,)
 
 
 def specialise(
@@ -149,11 +149,10 @@ def specialise(
     copy: Any = types.FunctionType(plain.__code__, {**plain.__globals__, **functions}, name, plain.__defaults__)
     copy.__qualname__ = name
     copy.__module__ = PACKAGE
-    copy.built_around_plugin = any(is_plugin(function) for function in (plain, *functions.values()))
-    uncompiled = [function for function in functions.values() if not is_compiled(function)]
-    if not is_compiled(template) and is_plugin(template):
-        uncompiled.append(template)
-    new = [function for function in uncompiled if not hasattr(function, "built_around_plugin")]  # not yet warned of
+    parts = (template, *functions.values())
+    copy.plugins = tuple(name for part in parts for name in plugins_of(part))
+    uncompiled = [part for part in parts if plugins_of(part) and not is_compiled(part)]
+    new = [function for function in uncompiled if not hasattr(function, "plugins")]  # not yet warned of
     if new:
         names = ", ".join(f"'{function.__name__}'" for function in new)
         warnings.warn(
@@ -168,10 +167,26 @@ def specialise(
 
 
 def compile_error(error: NumbaError, *functions: Callable[..., Any]) -> InvalidInput:
-    """Return the error for functions that cannot be compiled, with the first lines of numba's message."""
+    """Return the error for plug-ins that cannot be compiled, with the first lines of numba's message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    names = " or ".join(f"'{function.__name__}'" for function in functions)
+    names = " or ".join(f"'{name}'" for function in functions for name in plugins_of(function))
     return InvalidInput(f"{names} cannot be compiled: {' '.join(lines[1:4]) or lines[0]}; see lpbandits.policies.base")
+
+
+def with_plugin_errors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that raises `InvalidInput` if a plug-in in it cannot be compiled or returns a wrong value."""
+    if not plugins_of(function):
+        return function
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except NumbaError as error:
+            raise compile_error(error, function) from None
+        except IndexError as error:
+            raise InvalidInput(str(error)) from None
+
+    return call
 
 
 def name_of(kind: str, functions: Mapping[str, Callable[..., Any]]) -> str:

@@ -45,6 +45,15 @@ def pool(b: Arrays, row: int, n: int) -> int:
 
 
 @kernel
+def block_squares(b: Arrays, blocks: int, centre: float) -> float:
+    """Return Σ_blocks N (mean − centre)² of the latest fit of `pool`."""
+    squares = 0.0
+    for i in range(blocks):
+        squares += (b.work[BLOCK_SUM, i] - centre * b.work[BLOCK_COUNT, i]) ** 2 / b.work[BLOCK_COUNT, i]
+    return squares
+
+
+@kernel
 def fitted_at(b: Arrays, n: int, state: int, action: int) -> float:
     """Return the mean of one action in the latest fit of `pool`, which is that of this state.
 

@@ -48,9 +48,7 @@ BEST = 3  # the state's best action
 STATE_ROWS = 4
 
 # rows of settings
-REWARDS = 0
-EVIDENCE = 1
-RULE = 2
+REWARDS, EVIDENCE, RULE = range(3)
 
 # columns of the row REWARDS
 FAMILY = 0
@@ -58,13 +56,7 @@ NOISE = 1  # 0 without a guess
 GUESS_WEIGHT = 2  # weight of a guessed noise, in observations
 
 # rows of work
-BLOCK_COUNT = 0
-BLOCK_SUM = 1
-RULE_WORK = 2
+BLOCK_COUNT, BLOCK_SUM, RULE_WORK = range(3)
 
-# families of rewards
-GAUSSIAN = 0
-GAUSSIAN_UNKNOWN = 1
-BERNOULLI = 2
-POISSON = 3
-STUDENT = 4  # only simulated: policies treat such rewards as Gaussian
+# families of rewards; STUDENT is only simulated: policies treat such rewards as Gaussian
+GAUSSIAN, GAUSSIAN_UNKNOWN, BERNOULLI, POISSON, STUDENT = range(5)

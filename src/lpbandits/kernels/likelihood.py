@@ -5,6 +5,7 @@ import numpy as np
 from lpbandits.kernels import layout
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import BERNOULLI, COUNT, FAMILY, GAUSSIAN_UNKNOWN, NOISE, REWARDS, SPREAD, SUM, Arrays
+from lpbandits.kernels.tally import totals
 
 ROUNDING = 1e-18  # of squares
 
@@ -20,17 +21,26 @@ def log_likelihood(family: int, reward: float, mean: float, noise: float) -> flo
 
 
 @kernel
-def own_mean_likelihood(family: int, total: float, count: float, centre: float) -> float:
-    """Return the log-likelihood of rewards at their own mean total / count.
-
-    Gaussian (to be divided by 2σ²): S²/N, about `centre` so that a common offset of all rewards cancels first.
-    """
-    if family <= GAUSSIAN_UNKNOWN:
-        return (total - centre * count) ** 2 / count
-    score = total * np.log(total / count) if total > 0.0 else 0.0
-    if family == BERNOULLI and total < count:
-        score += (count - total) * np.log1p(-total / count)
+def fit_likelihood(b: Arrays, blocks: int, family: int) -> float:
+    """Return the log-likelihood of Bernoulli or Poisson rewards at the latest fit of `pool`: each block's own mean."""
+    score = 0.0
+    for i in range(blocks):
+        count, total = b.work[layout.BLOCK_COUNT, i], b.work[layout.BLOCK_SUM, i]
+        part = total * np.log(total / count) if total > 0.0 else 0.0
+        if family == BERNOULLI and total < count:
+            part += (count - total) * np.log1p(-total / count)
+        score += part
     return score
+
+
+@kernel
+def squares_about(b: Arrays, n: int, centre: float) -> float:
+    """Return the sum of squares of all rewards about `centre`, if the noise is unknown."""
+    squares = 0.0
+    for slot in range(n):
+        count = b.slots[COUNT, slot]
+        squares += b.slots[SPREAD, slot] + (b.slots[SUM, slot] - centre * count) ** 2 / count
+    return squares
 
 
 @kernel
@@ -42,15 +52,8 @@ def guessed_square(b: Arrays, n: int) -> float:
     noise = b.settings[REWARDS, NOISE]
     if noise > 0.0:
         return noise * noise
-    count = 0.0
-    total = 0.0
-    for slot in range(n):
-        count += b.slots[COUNT, slot]
-        total += b.slots[SUM, slot]
-    squares = 0.0
-    for slot in range(n):
-        about = b.slots[SUM, slot] - total / count * b.slots[COUNT, slot]
-        squares += b.slots[SPREAD, slot] + about * about / b.slots[COUNT, slot]
+    count, total = totals(b, n)
+    squares = squares_about(b, n, total / count)
     if squares <= ROUNDING * total * total / count:
         return 1.0
     return squares / (count - 1.0)

@@ -14,6 +14,17 @@ def find(order: SlotArray, n: int, action: int) -> int:
     return -1
 
 
+@kernel
+def totals(b: Arrays, n: int) -> tuple[float, float]:
+    """Return the number and the sum of all rewards."""
+    count = 0.0
+    total = 0.0
+    for slot in range(n):
+        count += b.slots[COUNT, slot]
+        total += b.slots[SUM, slot]
+    return count, total
+
+
 @jit_in_place
 def place(ranks: Int32Array, order: SlotArray, n: int, action: int) -> None:
     """Give `action` slot n, and insert the slot into every state's order."""

@@ -124,6 +124,8 @@ class Evidence:
     """Whether `b.order` keeps the slots sorted by every state's order, as isotonic fits need."""
     batchable: ClassVar[bool] = False
     """Whether `tell` equals `record` followed by `update_posterior`; many outcomes then need a single update."""
+    own_rows: ClassVar[int] = 0
+    """Number of rows of `b.own`, with a column per state."""
     tell: ClassVar[Callable[..., int]]
     expected_rewards: ClassVar[Callable[..., None]]
     predictive_sd: ClassVar[Callable[..., None]] = staticmethod(zero_sd)
@@ -140,8 +142,8 @@ class Evidence:
         return np.zeros((0, 0))
 
     def own(self, model: PreferenceModel) -> FloatArray:
-        """Return the initial matrix `b.own` of a belief."""
-        return np.zeros((0, 0))
+        """Return the initial matrix `b.own` of a belief, by default `own_rows` rows of 0."""
+        return np.zeros((self.own_rows, model.n_states if self.own_rows else 0))
 
     def settings(self) -> tuple[float, ...]:
         """Return the numbers in row EVIDENCE of `b.settings`: by default the fields that are numbers."""
@@ -202,7 +204,7 @@ class Rule:
         probability = policy.probability
         if probability is None:
             raise NotSupported(f"the rule '{self.kind}' has no exact probabilities")
-        play = policy.choice(belief, offered)
+        play = policy.call(policy.choose, belief, offered, 0, 0, 0)  # its results stay in `b.work`
         out = np.zeros(policy.model.n_actions)
         for action in [play] if self.probability is deterministic else policy.allowed(offered).tolist():
             out[action] = policy.call(probability, belief, offered, play, action)

@@ -2,7 +2,9 @@
 
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,19 @@ MAGIC = b"LPB1"
 _HEAD = struct.Struct("<4s8sIIII")  # magic, policy id, tried actions, states, rows and columns of `own`
 _SLOTS = ("count", "sum", "spread")
 _STATES = ("score", "posterior")  # the other rows never change
+
+
+@contextmanager
+def reading_saved(part: str) -> Iterator[None]:
+    """Convert errors in the content of a saved agent, policy or belief to `FileFormatError`."""
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except InvalidInput as error:
+        raise FileFormatError(f"the saved {part} is invalid: {error}") from None
+    except validate.CONVERSION_ERRORS as error:
+        raise FileFormatError(f"the saved {part} is incomplete: {error!r}") from None
 
 
 @dataclass(eq=False)
@@ -66,20 +81,14 @@ class Belief:
             own_is_saved=not policy.evidence.derived,
         )
 
-    @classmethod
-    def copied(cls, policy: "Policy", belief: Any) -> "Belief":
+    @staticmethod
+    def copied(policy: "Policy", belief: Any) -> "Belief":
         """Return a copy; raise `InvalidInput` unless it is a belief of this policy."""
         if not isinstance(belief, Belief):
-            raise InvalidInput(
-                f"belief must be a Belief, got {validate.short_repr(belief)}; give Belief.unpack(policy, data)"
-            )
+            raise validate.invalid("belief", "a Belief", belief, "give Belief.unpack(policy, data)")
         if belief.policy_id != policy.id:
             raise InvalidInput("the belief belongs to another policy or model; give the policy that created it")
-        out = cls.new(policy, belief.room)
-        for name in ("slots", "states", "own", "order"):
-            getattr(out, name)[:] = getattr(belief, name)
-        out.tried = belief.tried
-        return out
+        return deepcopy(belief)
 
     @property
     def room(self) -> int:
@@ -109,13 +118,14 @@ class Belief:
         """
         actions = self.actions.tolist()
         rows = self.slots[:, : self.tried].T.tolist()
+        states = [[None if x == -np.inf else x for x in row] for row in self.states[: len(_STATES)].tolist()]
         own = self.own if self.own_is_saved else self.own[:0]
         return {
             "tried": [
                 {"action": labels[a], **dict(zip(_SLOTS, row, strict=True))}
                 for a, row in zip(actions, rows, strict=True)
             ],
-            "states": {name: _plain(self.states[i]) for i, name in enumerate(_STATES)},
+            "states": dict(zip(_STATES, states, strict=True)),
             "own": [[i, j, float(own[i, j])] for i, j in np.argwhere(own).tolist()],
         }
 
@@ -124,20 +134,16 @@ class Belief:
         """Return the belief that `to_dict` wrote, for the same policy."""
         if not isinstance(content, dict):
             raise FileFormatError("the saved belief must be a JSON object")
-        try:
+        with reading_saved("belief"):
             tried = list(content["tried"])
             actions = [policy.index_of(row["action"]) for row in tried]
             rows = [[row[name] for name in _SLOTS] for row in tried]
             slots = np.array(rows, dtype=np.float64).reshape(-1, len(_SLOTS))
             saved = [content["states"][name] for name in _STATES]
             states = np.array([[-np.inf if x is None else x for x in row] for row in saved], dtype=np.float64)
-            own = np.zeros((0, 0) if policy.evidence.derived else policy.start_own.shape)
+            own = np.zeros(_saved_shapes(policy)[1])
             for row, column, value in content["own"]:
                 own[validate.as_count(row, "row", low=0), validate.as_count(column, "column", low=0)] = value
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            if isinstance(error, InvalidInput):
-                raise FileFormatError(f"the saved belief is invalid: {error}") from None
-            raise FileFormatError(f"the saved belief is incomplete: {error!r}") from None
         return cls._restored(policy, np.array(actions, dtype=np.int64), slots.T, states, own)
 
     def pack(self) -> bytes:
@@ -156,13 +162,12 @@ class Belief:
             raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
         if not isinstance(data, bytes | bytearray) or len(data) < _HEAD.size or not data.startswith(MAGIC):
             raise FileFormatError("data is not a packed belief; give the bytes of Belief.pack")
-        _, policy_id, tried, m, rows, columns = _HEAD.unpack_from(data)
+        _, policy_id, tried, *_ = _HEAD.unpack_from(data)
         if policy_id != policy.id:
             raise FileFormatError(
                 "the packed belief belongs to another policy or model; give the policy that created it"
             )
-        _check_shapes(policy, tried, (len(_STATES), m), (rows, columns))
-        shapes = ((layout.SLOT_ROWS, tried), (len(_STATES), m), (rows, columns))
+        shapes = ((layout.SLOT_ROWS, tried), *_saved_shapes(policy))
         sizes = (4 * tried, *(8 * height * width for height, width in shapes))
         try:
             inflater = zlib.decompressobj()
@@ -185,7 +190,11 @@ class Belief:
     ) -> "Belief":
         """Validate saved arrays and return a belief; slot orders, scores and posterior are recomputed."""
         n = len(actions)
-        _check_shapes(policy, n, states.shape, own.shape)
+        if (states.shape, own.shape) != _saved_shapes(policy):
+            raise FileFormatError(
+                f"the saved belief has arrays of shapes {states.shape} and {own.shape}, but this policy has "
+                f"{_saved_shapes(policy)}; give the policy that created it"
+            )
         if len(np.unique(actions)) < n or (n and actions.max() >= policy.model.n_actions):
             raise FileFormatError("the saved belief is invalid: an action is listed twice or unknown")
         counts, sums, spreads = slots
@@ -210,16 +219,7 @@ class Belief:
         return belief
 
 
-def _check_shapes(policy: "Policy", tried: int, states: tuple[int, ...], own: tuple[int, ...]) -> None:
-    """Raise unless saved arrays have the sizes of this policy's beliefs."""
-    wanted = (len(_STATES), policy.start_states.shape[1])
-    own_wanted = (0, 0) if policy.evidence.derived else policy.start_own.shape
-    if tried > policy.model.n_actions or (states, own) != (wanted, own_wanted):
-        raise FileFormatError(
-            f"the saved belief has {tried} tried actions and arrays of shapes {states} and {own}; this policy has "
-            f"{policy.model.n_actions} actions and shapes {wanted} and {own_wanted}: give the policy that created it"
-        )
-
-
-def _plain(values: FloatArray) -> list[float | None]:
-    return [None if x == -np.inf else x for x in values.tolist()]
+def _saved_shapes(policy: "Policy") -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shapes of the saved arrays `states` and `own` of a policy's beliefs."""
+    own = (0, 0) if policy.evidence.derived else policy.start_own.shape
+    return (len(_STATES), policy.start_states.shape[1]), own

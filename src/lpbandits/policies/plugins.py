@@ -4,52 +4,47 @@ import functools
 import inspect
 import json
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.choices import validated_action, validated_pair, validated_tell
-from lpbandits.kernels.compiler import config, is_compiled, is_plugin, name_of, specialise
+from lpbandits.kernels.choices import validated_pair
+from lpbandits.kernels.compiler import config, is_compiled, name_of, plugins_of, specialise
 from lpbandits.policies.base import Evidence, Feedback, Rule
-from lpbandits.rewards import Rewards
 from lpbandits.typing import Json
 from lpbandits.validate import short_repr
 
 _KINDS: dict[str, tuple[type[Evidence | Rule], str]] = {"evidence": (Evidence, "Refit()"), "rule": (Rule, "Sample()")}
-_FUNCTIONS: dict[str, dict[str, str]] = {
-    "evidence": {
-        "tell": "b, n, action, outcome",
-        "expected_rewards": "b, n, state, out",
-        "predictive_sd": "b, n, out",
-        "update_posterior": "b, n",
-        "expected_reward": "b, n, state, action",
-        "predictive_sd_one": "b, n, action",
-    },
-    "rule": {
-        "choose": "b, n, offered, seed, person, round_",
-        "probability": "b, n, offered, play, action",
-        "sampled_state": "b, n, seed, person, round_",
-    },
+_ARGUMENTS = {
+    "tell": "b, n, action, outcome",
+    "expected_rewards": "b, n, state, out",
+    "predictive_sd": "b, n, out",
+    "update_posterior": "b, n",
+    "expected_reward": "b, n, state, action",
+    "predictive_sd_one": "b, n, action",
+    "choose": "b, n, offered, seed, person, round_",
+    "probability": "b, n, offered, play, action",
+    "sampled_state": "b, n, seed, person, round_",
 }
-"""Arguments of the functions of an evidence and a rule."""
+"""Arguments of the functions of evidences and rules."""
 
 
 def check_part(part: Any, name: Literal["evidence", "rule"]) -> None:
     """Raise `InvalidInput` unless `part` is a complete evidence or rule with settings that JSON can hold."""
     base, example = _KINDS[name]
     if not isinstance(part, base):
-        raise InvalidInput(f"{name} must be a {base.__name__}, got {short_repr(part)}; give one such as {example}")
+        raise validate.invalid(name, f"a {base.__name__}", part, f"give one such as {example}")
     owner = f"the {name} {type(part).__name__}"
-    for member in ("kind", *_FUNCTIONS[name]):
+    for member in base.__annotations__:
         if not hasattr(type(part), member):
             raise InvalidInput(f"{owner} has no {member}; see lpbandits.policies.base")
     validate.as_choice(part.feedback, f"the feedback of {owner}", get_args(Feedback))
-    for member, arguments in _FUNCTIONS[name].items():
-        function: Any = getattr(part, member)
-        if function is not None and is_plugin(function):
+    for member, arguments in _ARGUMENTS.items():
+        function: Any = getattr(part, member, None)
+        if function is not None and plugins_of(function):
             try:
                 inspect.signature(getattr(function, "py_func", function)).bind(*arguments.split(", "))
             except TypeError:
@@ -64,13 +59,11 @@ def check_part(part: Any, name: Literal["evidence", "rule"]) -> None:
 
 def settings_of(part: Any) -> Json:
     """Return the settings of an evidence or a rule as a JSON object."""
-    return {field.name: _json(getattr(part, field.name)) for field in fields(part)}
 
+    def plain(items: list[tuple[str, Any]]) -> Json:
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in items}
 
-def _json(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    return asdict(value) if isinstance(value, Rewards) else value
+    return asdict(part, dict_factory=plain)
 
 
 @functools.cache
@@ -83,32 +76,23 @@ def bind_expectations(
 
 
 @functools.cache
-def checked_choose(choose: Callable[..., Any], feedback: Feedback) -> Callable[..., Any]:
-    """Return a plug-in's `choose` with a check that it returns allowed actions."""
-    duels = feedback == "duels"
-    template = validated_pair if duels else validated_action
-    choose = _check_integers(choose, 1 + duels, f"choose must return {'two actions' if duels else 'one action'}")
-    return specialise(template, name_of(template.__name__, {"choose": choose}), {"choose": choose}, inline=True)
+def checked(function: Callable[..., Any], template: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a plug-in's `choose` or `tell` with the checks of a template of `kernels.choices`."""
+    if not is_compiled(function) or config.DISABLE_JIT:
+        function = _with_integers(function, (2,) if template is validated_pair else ())
+    functions = {"function": function}
+    return specialise(template, name_of(template.__name__, functions), functions, inline=True)
 
 
-@functools.cache
-def checked_tell(tell: Callable[..., int]) -> Callable[..., int]:
-    """Return a plug-in's `tell` with a check of its return value and of the posterior."""
-    tell = _check_integers(tell, 1, "tell must return the number of tried actions")
-    return specialise(validated_tell, name_of("validated_tell", {"tell": tell}), {"tell": tell}, inline=True)
-
-
-def _check_integers(function: Callable[..., Any], count: int, message: str) -> Callable[..., Any]:
-    """Wrap a plain Python function that must return `count` integers; numba knows the types of a compiled one."""
-    if is_compiled(function) and not config.DISABLE_JIT:
-        return function
+def _with_integers(function: Callable[..., Any], shape: tuple[int, ...]) -> Callable[..., Any]:
+    """Wrap a plain Python function that must return integers; numba knows the types of a compiled one."""
 
     @functools.wraps(function)
-    def checked(*arguments: Any) -> Any:
+    def call(*arguments: Any) -> Any:
         value = function(*arguments)
-        values = value if count > 1 and isinstance(value, tuple) else (value,)
-        if len(values) != count or not all(isinstance(item, int | np.integer) for item in values):
-            raise IndexError(f"{message}, got {short_repr(value)}")
+        if np.shape(value) != shape or np.asarray(value).dtype.kind not in "iu":
+            must = "two whole numbers" if shape else "a whole number"
+            raise IndexError(f"{function.__name__} must return {must}, got {short_repr(value)}")
         return value
 
-    return checked
+    return call

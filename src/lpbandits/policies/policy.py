@@ -16,13 +16,13 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
-from lpbandits.kernels.choices import favourite_sets
-from lpbandits.kernels.compiler import NumbaError, compile_error, is_plugin
+from lpbandits.kernels.choices import favourite_sets, validated_action, validated_pair, validated_tell
+from lpbandits.kernels.compiler import plugins_of, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.base import Evidence, Feedback, Rule, require
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.plugins import bind_expectations, check_part, checked_choose, checked_tell, settings_of
+from lpbandits.policies.plugins import bind_expectations, check_part, checked, settings_of
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
 from lpbandits.validate import short_repr
@@ -104,7 +104,8 @@ class Policy:
     @cached_property
     def table(self) -> FloatArray:
         """The evidence's constants for the kernels."""
-        return _matrix(self.evidence.table(self.model), f"table() of '{self.evidence.kind}'")
+        name = f"table() of '{self.evidence.kind}'"
+        return validate.as_floats(self.evidence.table(self.model), name, shape=(None, None))
 
     @cached_property
     def settings(self) -> FloatArray:
@@ -135,7 +136,8 @@ class Policy:
     @cached_property
     def start_own(self) -> FloatArray:
         """The initial `own` of a belief."""
-        return _matrix(self.evidence.own(self.model), f"own() of '{self.evidence.kind}'")
+        name = f"own() of '{self.evidence.kind}'"
+        return validate.as_floats(self.evidence.own(self.model), name, shape=(None, None))
 
     @cached_property
     def id(self) -> bytes:
@@ -150,7 +152,8 @@ class Policy:
         choose = self.rule.choose
         if self.rule.needs_expectations:
             choose = bind_expectations(choose, self.evidence.expected_rewards, self.evidence.predictive_sd)
-        return checked_choose(choose, self.feedback) if is_plugin(choose) else choose
+        template = validated_pair if self.feedback == "duels" else validated_action
+        return checked(choose, template) if plugins_of(choose) else choose
 
     @property
     def probability(self) -> Callable[..., float] | None:
@@ -164,7 +167,7 @@ class Policy:
     def tell(self) -> Callable[..., int]:
         """The evidence's function, checked if it is a plug-in's."""
         tell = self.evidence.tell
-        return checked_tell(tell) if is_plugin(tell) else tell
+        return checked(tell, validated_tell) if plugins_of(tell) else tell
 
     def new_belief(self, room: int = 8) -> Belief:
         """Return the belief about a new person, with room for `room` tried actions."""
@@ -249,16 +252,9 @@ class Policy:
         self.call(self.evidence.predictive_sd, belief, out)
         return out
 
-    def choice(self, belief: Belief, offered: IntArray) -> int:
-        """Return the action of `choose` for seed, person and round 0; `b.work` keeps its results, for `probability`."""
-        return int(self.call(self.choose, belief, offered, 0, 0, 0))
-
     def call(self, function: Callable[..., Any], belief: Belief, *arguments: Any) -> Any:
         """Call a function of the evidence or the rule on a belief."""
-        try:
-            return function(self.arrays(belief), belief.tried, *arguments)
-        except NumbaError as error:
-            raise compile_error(error, function) from None
+        return with_plugin_errors(function)(self.arrays(belief), belief.tried, *arguments)
 
     def index_of(self, label: Any) -> int:
         """Return the index of an action's label."""
@@ -305,13 +301,6 @@ class Policy:
         size = f"{self.model.n_states} states, {self.model.n_actions} actions"
         floor = f", explore={self.explore:g}" if self.explore else ""
         return f"{type(self).__name__}({_described(self.evidence)} × {_described(self.rule)} over {size}{floor})"
-
-
-def _matrix(values: Any, name: str) -> FloatArray:
-    array = validate.as_array(values, name)
-    if array.ndim != 2 or array.dtype.kind not in "biuf":
-        raise validate.invalid(name, "a matrix of numbers", values)
-    return np.array(array, dtype=np.float64, order="C")
 
 
 def _described(part: Any) -> str:

@@ -6,9 +6,10 @@ from importlib.metadata import entry_points
 from typing import Any, TypeVar, get_args
 
 from lpbandits import validate
-from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.base import Feedback, set_frozen
+from lpbandits.policies.belief import reading_saved
 from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.rules import RULES
@@ -60,9 +61,7 @@ class Entry:
     def __post_init__(self) -> None:
         texts = {name: validate.as_text(getattr(self, name), name) for name in ("name", "title", "knows", "assumes")}
         if not callable(self.build):
-            raise InvalidInput(
-                f"build must be a function, got {validate.short_repr(self.build)}; give lambda s: LpbTS(s.model)"
-            )
+            raise validate.invalid("build", "a function", self.build, "give lambda s: LpbTS(s.model)")
         set_frozen(self, feedback=validate.as_choice(self.feedback, "feedback", get_args(Feedback)), **texts)
 
     @property
@@ -111,9 +110,7 @@ def make_policy(name: str, setting: Setting) -> Policy:
     """
     entry = entry_of(name)
     if not isinstance(setting, Setting):
-        raise InvalidInput(
-            f"setting must be a Setting, got {validate.short_repr(setting)}; give Setting(model, rewards)"
-        )
+        raise validate.invalid("setting", "a Setting", setting, "give Setting(model, rewards)")
     policy: object = entry.build(setting)
     if not isinstance(policy, Policy):
         raise InvalidInput(f"the builder of {name!r} must return a policy, got {validate.short_repr(policy)}")
@@ -144,15 +141,9 @@ def title_of(name: str) -> str:
 
 def policy_from_dict(content: Json, model: PreferenceModel) -> Policy:
     """Return the policy that `Policy.to_dict` wrote, over `model`."""
-    try:
+    with reading_saved("policy"):
         explore = content.get("explore", 0.0)
         return Policy(model, _part(EVIDENCES, content["evidence"]), _part(RULES, content["rule"]), explore)
-    except InvalidInput as error:
-        raise FileFormatError(f"the saved policy is invalid: {error}") from None
-    except validate.CONVERSION_ERRORS as error:
-        raise FileFormatError(
-            f"the saved policy is incomplete: {type(error).__name__} {validate.short_repr(error)}"
-        ) from None
 
 
 P = TypeVar("P")

@@ -1,7 +1,6 @@
 """Tally and standing: counts and sums, and popularity. The evidences of policies without latent states."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -20,10 +19,10 @@ class Tally(Evidence):
     """Counts and sums, for policies without latent states."""
 
     rewards: Rewards = field(default_factory=Rewards)
-    kind: ClassVar[str] = "tally"
-    latent: ClassVar[bool] = False
-    ordered: ClassVar[bool] = False
-    probabilistic: ClassVar[bool] = False
+    kind = "tally"
+    latent = False
+    ordered = False
+    probabilistic = False
 
     def __post_init__(self) -> None:
         if not as_rewards(self.rewards).noise_known:
@@ -63,7 +62,7 @@ class Standing(Tally):
     [[-2.0, -0.0, -1.0]]
     """
 
-    kind: ClassVar[str] = "standing"
+    kind = "standing"
 
     def __post_init__(self) -> None:
         set_frozen(self, rewards=as_rewards(self.rewards).as_known)  # rules other than popular may need the noise

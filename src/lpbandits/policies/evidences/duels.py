@@ -61,18 +61,15 @@ class Inversions(Evidence):
     """
 
     margin: float | None = None
-    kind: ClassVar[str] = "inversions"
-    ordered: ClassVar[bool] = False
+    kind = "inversions"
+    ordered = False
+    own_rows = 1
     feedback: ClassVar[Feedback] = "duels"
     update_posterior = staticmethod(update_posterior)
 
     def __post_init__(self) -> None:
         if self.margin is not None:
             set_frozen(self, margin=validate.as_number(self.margin, "margin", low=0, high=0.499))
-
-    def own(self, model: PreferenceModel) -> FloatArray:
-        """Return the initial number of inversions of every state, 0."""
-        return np.zeros((1, model.n_states))
 
     def settings(self) -> tuple[float, ...]:
         """Return the logarithm of an inversion's factor."""
@@ -103,8 +100,8 @@ class Paired(Inversions):
     """
 
     rewards: Rewards = field(default_factory=Rewards)
-    kind: ClassVar[str] = "paired"
-    feedback: ClassVar[Feedback] = "rewards"
+    kind = "paired"
+    feedback = "rewards"
     expected_reward = staticmethod(unknown_reward)
 
     def own(self, model: PreferenceModel) -> FloatArray:
@@ -134,11 +131,11 @@ class Paired(Inversions):
 class Wins(Evidence):
     """Wins of every action over every other, without latent states."""
 
-    kind: ClassVar[str] = "wins"
-    feedback: ClassVar[Feedback] = "duels"
-    latent: ClassVar[bool] = False
-    ordered: ClassVar[bool] = False
-    probabilistic: ClassVar[bool] = False
+    kind = "wins"
+    feedback = "duels"
+    latent = False
+    ordered = False
+    probabilistic = False
 
     def own(self, model: PreferenceModel) -> FloatArray:
         """Return k×k: wins of each action (row) over each other (column)."""

@@ -5,7 +5,6 @@ The evidences of mTS and mUCB.
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from lpbandits.kernels import layout
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import EVIDENCE, FAMILY, GAUSSIAN_UNKNOWN, LOG_PRIOR, NOISE, REWARDS, SCORE, Arrays
 from lpbandits.kernels.likelihood import guessed_square, log_likelihood, unknown_noise
-from lpbandits.kernels.tally import record
+from lpbandits.kernels.tally import record, totals
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Evidence, set_frozen
 from lpbandits.policies.posterior import normalise
@@ -24,8 +23,7 @@ from lpbandits.typing import FloatArray
 
 MISFIT = 0  # the row of `own` of known means, per state: sum of squared residuals, or negative log-likelihood
 # settings of consistency
-LOG_HORIZON = 0
-SLACK = 1
+LOG_HORIZON, SLACK = range(2)
 # rows of its `own`, a column per state
 CHARGED = 0  # N(s): number of rounds attributed to s, the optimistic state of these rounds
 SHORT = 1  # G(s): sum of its means minus the rewards of these rounds
@@ -36,11 +34,8 @@ def means_of(model: PreferenceModel, family: str, user: str) -> FloatArray:
     if model.means is None:
         raise InvalidInput(f"{user} needs a model with means; give `means`, or use lpbts, which does not need them")
     low, high = {"bernoulli": (0.0, 1.0), "poisson": (0.0, math.inf)}.get(family, (-math.inf, math.inf))
-    bad = np.argwhere((model.means <= low) | (model.means >= high))
-    if len(bad):
-        z, a = (int(i) for i in bad[0])
-        raise InvalidInput(f"means[{z}, {a}] must lie in ({low:g}, {high:g}) ({family}), got {model.means[z, a]:g}")
-    validate.as_number(float(np.abs(model.means).max()), "the largest mean", high=validate.MAX_ABS_VALUE)
+    wrong = (model.means <= low) | (model.means >= high)
+    validate.check_entries(model.means, "means", wrong, f"lie in ({low:g}, {high:g}) ({family})")
     return model.means
 
 
@@ -49,12 +44,8 @@ def update_posterior(b: Arrays, n: int) -> None:
     """score_z = log prior_z − misfit_z / 2σ²."""
     family = int(b.settings[REWARDS, FAMILY])
     scale = 0.5 * b.settings[REWARDS, NOISE] ** -2 if family == layout.GAUSSIAN else 1.0
-    count = 0.0
-    guess = 0.0
-    if family == GAUSSIAN_UNKNOWN:
-        guess = guessed_square(b, n)
-        for slot in range(n):
-            count += b.slots[layout.COUNT, slot]
+    count, _ = totals(b, n)
+    guess = guessed_square(b, n) if family == GAUSSIAN_UNKNOWN else 0.0
     for z in range(b.states.shape[1]):
         fit = -scale * b.own[MISFIT, z]
         if family == GAUSSIAN_UNKNOWN:
@@ -68,17 +59,14 @@ class KnownMeans(Evidence):
     """The likelihood of all rewards at the state's known means: the full latent bandit of Hong et al. (2020)."""
 
     rewards: Rewards = field(default_factory=Rewards)
-    kind: ClassVar[str] = "known-means"
-    ordered: ClassVar[bool] = False
+    kind = "known-means"
+    ordered = False
+    own_rows = 1
     update_posterior = staticmethod(update_posterior)
 
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return the model's means."""
         return means_of(model, self.rewards.family, "mts")
-
-    def own(self, model: PreferenceModel) -> FloatArray:
-        """Return the initial misfit of every state, 0."""
-        return np.zeros((1, model.n_states))
 
     @staticmethod
     @kernel
@@ -147,9 +135,10 @@ class Consistency(Evidence):
     rewards: Rewards = field(default_factory=Rewards)
     horizon: int = 200
     slack: float = 0.0
-    kind: ClassVar[str] = "consistency"
-    ordered: ClassVar[bool] = False
-    probabilistic: ClassVar[bool] = False
+    kind = "consistency"
+    ordered = False
+    own_rows = 2
+    probabilistic = False
     expected_rewards = staticmethod(KnownMeans.expected_rewards)
     expected_reward = staticmethod(KnownMeans.expected_reward)
     update_posterior = staticmethod(mark_consistent)
@@ -163,10 +152,6 @@ class Consistency(Evidence):
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return the model's means."""
         return means_of(model, "gaussian", "mucb")
-
-    def own(self, model: PreferenceModel) -> FloatArray:
-        """Return the initial number of attributed rounds and shortfall of every state, 0."""
-        return np.zeros((2, model.n_states))
 
     def settings(self) -> tuple[float, ...]:
         """Return log T and the slack ε."""

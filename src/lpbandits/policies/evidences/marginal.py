@@ -1,15 +1,14 @@
 """Marginal: the exact probability of each state's order given the rewards. The evidence of lpbts-marginal."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.isotonic import fitted_means, fitted_one, pool
-from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, LOG_PRIOR, SCORE, SUM, Arrays
+from lpbandits.kernels.isotonic import block_squares, fitted_means, fitted_one, pool
+from lpbandits.kernels.layout import COUNT, LOG_PRIOR, SCORE, SUM, Arrays
 from lpbandits.kernels.likelihood import noise_of
-from lpbandits.kernels.tally import record
+from lpbandits.kernels.tally import record, totals
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Evidence
 from lpbandits.policies.evidences.order_probability import WORK_COLUMNS, WORK_ROWS, legendre_rule, log_ratio
@@ -24,26 +23,13 @@ ROUNDING = 1e-13
 
 
 @kernel
-def bound(b: Arrays, row: int, n: int, centre: float, noise: float) -> float:
-    """Return Σ_blocks N (mean − centre)² / 2σ²: the log-likelihood of the isotonic fit, up to a constant."""
-    squares = 0.0
-    for i in range(pool(b, row, n)):
-        squares += (b.work[BLOCK_SUM, i] - centre * b.work[BLOCK_COUNT, i]) ** 2 / b.work[BLOCK_COUNT, i]
-    return 0.5 * squares / (noise * noise)
-
-
-@kernel
 def update_posterior(b: Arrays, n: int) -> None:
     """score_z = log prior_z + log P(independent N(ȳ_a, σ²/n_a) of the tried actions fall in the order of z) + constant.
 
     The likelihood at the isotonic fit is an upper bound. The state with the highest bound is integrated first, then
     those that could have a non-negligible weight; the others keep their bound.
     """
-    count = 0.0
-    total = 0.0
-    for slot in range(n):
-        count += b.slots[COUNT, slot]
-        total += b.slots[SUM, slot]
+    count, total = totals(b, n)
     centre = total / count
     noise = noise_of(b, n)
     farthest = 0.0
@@ -54,7 +40,8 @@ def update_posterior(b: Arrays, n: int) -> None:
     floored = max(noise, ROUNDING * farthest * np.sqrt(most))
     first = 0
     for z in range(b.states.shape[1]):
-        b.states[SCORE, z] = b.states[LOG_PRIOR, z] + bound(b, 1 + z, n, centre, noise)
+        bound = 0.5 * block_squares(b, pool(b, 1 + z, n), centre) / (noise * noise)
+        b.states[SCORE, z] = b.states[LOG_PRIOR, z] + bound
         if b.states[SCORE, z] > b.states[SCORE, first]:
             first = z
     pool(b, 1 + first, n)
@@ -80,9 +67,9 @@ class Marginal(Evidence):
     """
 
     rewards: Rewards = field(default_factory=Rewards)
-    kind: ClassVar[str] = "marginal"
-    fitted: ClassVar[bool] = True
-    batchable: ClassVar[bool] = True
+    kind = "marginal"
+    fitted = True
+    batchable = True
     expected_rewards = staticmethod(fitted_means)
     expected_reward = staticmethod(fitted_one)
     update_posterior = staticmethod(update_posterior)

@@ -1,17 +1,15 @@
 """Refit and incremental: the likelihood of rewards at each state's isotonic fit. The evidences of lpbTS."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels import layout
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.isotonic import fitted_means, fitted_one, pool
-from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, FAMILY, NOISE, REWARDS, SCORE, SUM, Arrays
-from lpbandits.kernels.likelihood import guessed_square, log_likelihood, own_mean_likelihood, unknown_noise
-from lpbandits.kernels.tally import record
+from lpbandits.kernels.isotonic import block_squares, fitted_means, fitted_one, pool
+from lpbandits.kernels.layout import FAMILY, GAUSSIAN, GAUSSIAN_UNKNOWN, LOG_PRIOR, NOISE, REWARDS, SCORE, Arrays
+from lpbandits.kernels.likelihood import fit_likelihood, guessed_square, log_likelihood, squares_about, unknown_noise
+from lpbandits.kernels.tally import record, totals
 from lpbandits.policies.base import Evidence
 from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards, as_rewards
@@ -21,33 +19,21 @@ from lpbandits.rewards import Rewards, as_rewards
 def update_posterior(b: Arrays, n: int) -> None:
     """score_z = log prior_z + Σ_blocks log p(block | its own mean), the blocks of z's isotonic fit of all rewards."""
     family = int(b.settings[REWARDS, FAMILY])
-    count = 0.0
-    total = 0.0
-    for slot in range(n):
-        count += b.slots[COUNT, slot]
-        total += b.slots[SUM, slot]
-    centre = total / count
-    precision = 0.5 * b.settings[REWARDS, NOISE] ** -2 if family == layout.GAUSSIAN else 0.0
-    squares = 0.0  # sum of squares of all rewards about the centre; like `guess`, used only if the noise is unknown
-    guess = 0.0
-    if family == layout.GAUSSIAN_UNKNOWN:
-        guess = guessed_square(b, n)
-        for slot in range(n):
-            about = own_mean_likelihood(family, b.slots[SUM, slot], b.slots[COUNT, slot], centre)
-            squares += b.slots[layout.SPREAD, slot] + about
+    count, total = totals(b, n)
+    centre = total / count  # subtracted first, so that a common offset of all rewards cancels
+    precision = 0.5 * b.settings[REWARDS, NOISE] ** -2 if family == GAUSSIAN else 0.0
+    unknown = family == GAUSSIAN_UNKNOWN
+    guess = guessed_square(b, n) if unknown else 0.0
+    squares = squares_about(b, n, centre) if unknown else 0.0
     for z in range(b.states.shape[1]):
         blocks = pool(b, 1 + z, n)
-        score = 0.0
-        if family == layout.GAUSSIAN:
-            for i in range(blocks):
-                score += (b.work[BLOCK_SUM, i] - centre * b.work[BLOCK_COUNT, i]) ** 2 / b.work[BLOCK_COUNT, i]
-            score *= precision
+        if family == GAUSSIAN:
+            score = precision * block_squares(b, blocks, centre)
+        elif unknown:
+            score = unknown_noise(b, max(squares - block_squares(b, blocks, centre), 0.0), count, guess)
         else:
-            for i in range(blocks):
-                score += own_mean_likelihood(family, b.work[BLOCK_SUM, i], b.work[BLOCK_COUNT, i], centre)
-            if family == layout.GAUSSIAN_UNKNOWN:
-                score = unknown_noise(b, max(squares - score, 0.0), count, guess)
-        b.states[SCORE, z] = b.states[layout.LOG_PRIOR, z] + score
+            score = fit_likelihood(b, blocks, family)
+        b.states[SCORE, z] = b.states[LOG_PRIOR, z] + score
     normalise(b)
 
 
@@ -59,9 +45,9 @@ class Refit(Evidence):
     """
 
     rewards: Rewards = field(default_factory=Rewards)
-    kind: ClassVar[str] = "refit"
-    fitted: ClassVar[bool] = True
-    batchable: ClassVar[bool] = True
+    kind = "refit"
+    fitted = True
+    batchable = True
     expected_rewards = staticmethod(fitted_means)
     expected_reward = staticmethod(fitted_one)
     update_posterior = staticmethod(update_posterior)
@@ -83,8 +69,8 @@ class Incremental(Evidence):
     """
 
     rewards: Rewards = field(default_factory=Rewards)
-    kind: ClassVar[str] = "incremental"
-    fitted: ClassVar[bool] = True
+    kind = "incremental"
+    fitted = True
     expected_rewards = staticmethod(fitted_means)
     expected_reward = staticmethod(fitted_one)
 

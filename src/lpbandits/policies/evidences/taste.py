@@ -1,7 +1,6 @@
 """Taste: a posterior over a person's taste and scale, without latent states. The evidence of taste."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
@@ -65,12 +64,12 @@ class TasteEvidence(Evidence):
 
     rewards: Rewards = field(default_factory=Rewards)
     lasting: float | None = None
-    kind: ClassVar[str] = "taste"
-    latent: ClassVar[bool] = False
-    ordered: ClassVar[bool] = False
-    probabilistic: ClassVar[bool] = False
-    derived: ClassVar[bool] = True
-    predictive: ClassVar[bool] = True
+    kind = "taste"
+    latent = False
+    ordered = False
+    probabilistic = False
+    derived = True
+    predictive = True
     update_posterior = staticmethod(update_posterior)
     predictive_sd_one = staticmethod(predictive_sd_one)
 

@@ -6,7 +6,6 @@ deviation from the utilities. The typical scale g is estimated from the spread o
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -38,15 +37,6 @@ COMMON = 5  # in columns SIGMA (the noise) and SCALE (g)
 ROWS = 6
 SIGMA, SCALE = 0, 1
 LEAST_ERROR, LARGEST_ERROR = 1e-6, 1e6  # variances
-
-
-@kernel
-def middle_of(b: Arrays, n: int) -> float:
-    """Return the mean of the tried actions' mean rewards."""
-    total = 0.0
-    for slot in range(n):
-        total += b.slots[SUM, slot] / b.slots[COUNT, slot]
-    return total / n
 
 
 @kernel
@@ -117,7 +107,10 @@ def update_posterior(b: Arrays, n: int) -> None:
     An upper bound is computed first, without the negative terms; only states whose bound matters are refined.
     """
     share = b.settings[EVIDENCE, ISOTONIC]
-    middle = middle_of(b, n)
+    middle = 0.0  # mean of the tried actions' mean rewards
+    for slot in range(n):
+        middle += b.slots[SUM, slot] / b.slots[COUNT, slot]
+    middle /= n
     fit(b, n, middle)
     precision = 0.5 * share * b.own[COMMON, SIGMA] ** -2
     squares = 0.0
@@ -172,9 +165,9 @@ class Utility(Evidence):
     rewards: Rewards = field(default_factory=Rewards)
     slack: float = 0.02
     isotonic: float = 0.5
-    kind: ClassVar[str] = "utility"
-    derived: ClassVar[bool] = True
-    batchable: ClassVar[bool] = True
+    kind = "utility"
+    derived = True
+    batchable = True
     update_posterior = staticmethod(update_posterior)
 
     def __post_init__(self) -> None:

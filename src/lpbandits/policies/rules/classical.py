@@ -1,7 +1,6 @@
 """Classical bandit rules, without latent states: Thompson sampling, UCB1 and uniform choice."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -19,8 +18,7 @@ from lpbandits.rewards import MIN_NOISE
 from lpbandits.typing import FloatArray, IntArray
 
 # settings of `Thompson`: its first two fields
-PRIOR_MEAN = 0
-PRIOR_SD = 1
+PRIOR_MEAN, PRIOR_SD = range(2)
 # its rows of scratch, per slot
 MEAN = RULE_WORK
 SD = RULE_WORK + 1
@@ -63,8 +61,8 @@ class Thompson(Rule):
     prior_mean: float = 0.0
     prior_sd: float = 100.0
     top: bool = False
-    kind: ClassVar[str] = "thompson"
-    latent: ClassVar[bool] = False
+    kind = "thompson"
+    latent = False
 
     def __post_init__(self) -> None:
         mean = validate.as_number(
@@ -136,8 +134,8 @@ class UpperBound(Rule):
     """Play the largest upper confidence bound (UCB1); `top`: among the states' best actions."""
 
     top: bool = False
-    kind: ClassVar[str] = "upper-bound"
-    latent: ClassVar[bool] = False
+    kind = "upper-bound"
+    latent = False
 
     def __post_init__(self) -> None:
         set_frozen(self, top=validate.as_flag(self.top, "top"))
@@ -184,13 +182,9 @@ class UpperBound(Rule):
 class AnyAction(Rule):
     """Play any allowed action, each with equal probability."""
 
-    kind: ClassVar[str] = "any"
-    latent: ClassVar[bool] = False
+    kind = "any"
+    latent = False
     probability = staticmethod(equal_probability)
-
-    def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
-        """Return equal probabilities."""
-        return policy.equally(policy.allowed(offered))
 
     @staticmethod
     @kernel

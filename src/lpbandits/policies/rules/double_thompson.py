@@ -1,7 +1,6 @@
 """Double Thompson: draw every pair's win probability, twice. The rule of double-ts."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from lpbandits import validate
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import COUNT, RULE, RULE_WORK, Arrays
 from lpbandits.kernels.random import CHALLENGE, FIRST, VALUE, below, normal, uniform, unit, words
-from lpbandits.policies.base import Feedback, Rule, require, set_frozen
+from lpbandits.policies.base import Rule, require, set_frozen
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
 
@@ -53,10 +52,10 @@ class DoubleThompson(Rule):
 
     alpha: float = 0.51
     top: bool = False
-    kind: ClassVar[str] = "double-thompson"
-    work_rows: ClassVar[int] = 2
-    feedback: ClassVar[Feedback] = "duels"
-    latent: ClassVar[bool] = False
+    kind = "double-thompson"
+    work_rows = 2
+    feedback = "duels"
+    latent = False
 
     def __post_init__(self) -> None:
         alpha = validate.as_number(self.alpha, "alpha", low=0.5, high=validate.MAX_ABS_VALUE, above=True)

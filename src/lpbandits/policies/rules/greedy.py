@@ -1,7 +1,6 @@
 """Deterministic rules: the largest expected reward, known mean or popularity. The rules of taste, mUCB and popular."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -26,11 +25,11 @@ class Greedy(Rule):
     locks in on one that is good enough and may never find a better one; `LockInWarning` reports this.
     """
 
-    kind: ClassVar[str] = "greedy"
-    work_rows: ClassVar[int] = 2
-    latent: ClassVar[bool | None] = None
-    needs_expectations: ClassVar[bool] = True
-    handles_repeats: ClassVar[bool] = False
+    kind = "greedy"
+    work_rows = 2
+    latent = None
+    needs_expectations = True
+    handles_repeats = False
     probability = staticmethod(deterministic)
 
     def check(self, policy: Policy) -> None:
@@ -63,7 +62,7 @@ class Greedy(Rule):
 class Optimism(Rule):
     """Play the largest known mean over the possible states (mUCB)."""
 
-    kind: ClassVar[str] = "optimism"
+    kind = "optimism"
     probability = staticmethod(deterministic)
 
     def check(self, policy: Policy) -> None:
@@ -93,8 +92,8 @@ class Popularity(Rule):
     The gain of a policy over this rule is its gain by personalising.
     """
 
-    kind: ClassVar[str] = "popular"
-    latent: ClassVar[bool] = False
+    kind = "popular"
+    latent = False
     probability = staticmethod(deterministic)
 
     def check(self, policy: Policy) -> None:

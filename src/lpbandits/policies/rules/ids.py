@@ -1,7 +1,6 @@
 """Information-directed: the mix of two actions with the smallest regret² / information. The rule of lpb-ids."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -98,9 +97,9 @@ class InformationDirected(Rule):
     """
 
     hope: float = 0.6
-    kind: ClassVar[str] = "information-directed"
-    work_rows: ClassVar[int] = 4
-    needs_expectations: ClassVar[bool] = True
+    kind = "information-directed"
+    work_rows = 4
+    needs_expectations = True
 
     def __post_init__(self) -> None:
         set_frozen(self, hope=validate.as_number(self.hope, "hope", low=0, high=100))

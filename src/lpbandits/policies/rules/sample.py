@@ -1,7 +1,6 @@
 """Draw states from the posterior and play what is best in them. The rules of lpbTS, mTS, lpb-utility and lpb-duel."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from lpbandits.kernels.choices import largest, pick
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import COUNT, POSTERIOR, RULE, RULE_WORK, Arrays
 from lpbandits.kernels.random import FIRST, STATE, uniform
-from lpbandits.policies.base import Feedback, Rule, equal_probability, expected_rewards, set_frozen
+from lpbandits.policies.base import Rule, equal_probability, expected_rewards, set_frozen
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.posterior import draw_state, favourite
@@ -28,7 +27,7 @@ class Sample(Rule):
     """
 
     first: str = "prior"
-    kind: ClassVar[str] = "sample"
+    kind = "sample"
 
     def __post_init__(self) -> None:
         set_frozen(self, first=validate.as_choice(self.first, "first", ("prior", "uniform")))
@@ -81,9 +80,9 @@ class BestExpected(Rule):
     `Sample` plays the state's first action; this rule abandons it if its rewards are lower than expected.
     """
 
-    kind: ClassVar[str] = "best-expected"
-    work_rows: ClassVar[int] = 1
-    needs_expectations: ClassVar[bool] = True
+    kind = "best-expected"
+    work_rows = 1
+    needs_expectations = True
 
     @staticmethod
     @kernel
@@ -148,8 +147,8 @@ def challenger(ranks: Int32Array, states: FloatArray, offered: IntArray, action:
 class TwoStates(Rule):
     """Play the best actions of two drawn states; if these agree, the most informative challenger replaces one."""
 
-    kind: ClassVar[str] = "two-states"
-    feedback: ClassVar[Feedback] = "duels"
+    kind = "two-states"
+    feedback = "duels"
 
     @staticmethod
     @kernel
