@@ -67,10 +67,14 @@ def no_report() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run all tests with worker processes in one process of pytest-xdist: they share a pool and a cluster."""
+    """Assign tests to the processes of pytest-xdist: one starts all workers, and each policy is compiled by one."""
     for item in items:
+        params = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        names = [value.name for value in params if isinstance(value, Case)]
         if "address" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("workers"))
+        elif names and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(names[0]))
 
 
 @pytest.fixture
