@@ -45,7 +45,7 @@ test: setup ## everything CI checks
 	$(BIN)/pytest -n 2 --dist loadgroup --durations=25
 
 test-jitless: setup ## the tests of kernels with the compiler switched off
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m jitless tests
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -n 2 -m jitless tests
 
 coverage: setup ## branch coverage of the tests, kernels with the compiler off: a table by file (10 minutes)
 	$(BIN)/pytest -q -n 2 --dist loadgroup --cov --cov-report=

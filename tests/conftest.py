@@ -66,15 +66,25 @@ def no_report() -> Iterator[None]:
         yield
 
 
+SHARING = (
+    *("cli.test_evaluate", "kernels.test_guards_operations", "paper.test_claims", "paper.test_movielens"),
+    *("paper.test_reproduce", "policies.test_conformance", "simulation.test_results"),
+)
+"""Modules whose tests share results that take seconds."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Assign tests to the processes of pytest-xdist: one starts all workers, and each policy is compiled by one."""
+    """Assign tests to the processes of pytest-xdist.
+
+    One process runs all tests with workers, which share a pool and a cluster. Each policy is compiled by one process.
+    """
     for item in items:
         params = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        names = [value.name for value in params if isinstance(value, Case)]
-        if "address" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("workers"))
-        elif names and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(names[0]))
+        groups = ["workers"] if "address" in getattr(item, "fixturenames", ()) else []
+        groups += [name for name in SHARING if item.nodeid.startswith(f"tests/{name.replace('.', '/')}.py")]
+        groups += [value.name for value in params if isinstance(value, Case)]
+        if groups and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(groups[0]))
 
 
 @pytest.fixture
