@@ -40,7 +40,6 @@ FAULTS = {
         ("duels.expected_rewards", "A + 1.0", "A"),
     ),
     "tests/decisions/test_decide.py": (("deciding.reward_forecast", "(A - B) ** 2", "0.0"),),
-    "tests/fit/test_isotonic.py": (("isotonic.isotonic", "A + (B - C) * (D / E)", "A + (B - C) * 0.5"),),
     "tests/kernels/test_kendall.py": (
         ("kendall.inversions", "A[B] <= A[C]", "A[B] < A[C]"),
         ("kendall.inversions", "A += B - C", "A += 1"),
@@ -49,7 +48,7 @@ FAULTS = {
     "tests/policies/test_utility.py": (
         ("utility.scale_of", "1.0 - 1.0 / A", "1.0"),
         ("utility.fit", "A - B * C + D", "A + D"),
-        ("utility.misfit", "(A - B * C) ** 2 / D", "A ** 2 / D"),
+        ("utility.misfit", "A - B", "A"),
     ),
     "tests/policies/test_rules.py": (("tally.place", "A[B, C] > D", "A[B, C] < D"),),
     "tests/policies/test_taste.py": (
@@ -62,7 +61,7 @@ FAULTS = {
         ("outcomes.duelled", "0.5 * (A + B)", "A"),
         ("outcomes.first_wins", "A > B", "A < B"),
     ),
-    "tests/agent/test_exploration.py": (("choices._explored", "A >= B * C", "A >= 0.5 * B * C"),),
+    "tests/agent/test_exploration.py": (("choices.apply_exploration_floor", "A >= B * C", "A >= 0.5 * B * C"),),
     "tests/worlds/test_worlds.py": (("worlds.gap_at", "A + B * C", "A"),),
     "tests/worlds/test_misspecified.py": (("worlds.swap_neighbours", "A < B", "A > B"),),
     "tests/fit/test_bradley_terry.py": (

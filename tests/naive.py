@@ -22,6 +22,7 @@ from lpbandits.taste_model import TasteModel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 History = Sequence[tuple[int, float]]
+Duels = Sequence[tuple[int, int]]
 Draw = Callable[[int, int], tuple[int, int]]
 """The two 64-bit words of a purpose and an index, in one round."""
 
@@ -76,7 +77,7 @@ def log_evidence(kind: str, history: History, mean_of: dict[int, float], noise: 
     return sum(log_likelihood(kind, reward, mean_of[action], noise) for action, reward in history)
 
 
-def posterior(prior: Floats, scores: Sequence[float]) -> Floats:
+def posterior(prior: Floats, scores: Sequence[float] | Floats) -> Floats:
     with np.errstate(divide="ignore"):
         logs = np.log(prior) + np.array(scores)
     weights = np.exp(logs - logs.max())
@@ -166,13 +167,15 @@ def consistency(
 
 def paired(orderings: Ints, prior: Floats, history: History, margin: float | None) -> Floats:
     """Compare plays 1 and 2, 3 and 4, …; each loss of a state's preferred action costs a factor ½ − margin."""
-    scores = [0.0] * len(orderings)
-    for (one, reward), (other, other_reward) in zip(history[::2], history[1::2], strict=False):
-        for z, row in enumerate(orderings.tolist()):
-            ahead = row.index(one) < row.index(other)
-            if reward != other_reward and one != other and ahead != (reward > other_reward):
-                scores[z] += float(np.log(0.5 - (margin or 0.0)))
-    return posterior(prior, scores)
+    pairs = [sorted(pair, key=lambda play: -play[1]) for pair in zip(history[::2], history[1::2], strict=False)]
+    duels = [(one, other) for (one, reward), (other, other_reward) in pairs if reward > other_reward]
+    return inverted(orderings.tolist(), prior, duels, margin)
+
+
+def inverted(orderings: Sequence[Sequence[int]], prior: Floats, duels: Duels, margin: float | None) -> Floats:
+    """Count, per state, the duels (winner, loser) that its preferred action lost."""
+    inversions = [sum(list(order).index(lost) < list(order).index(won) for won, lost in duels) for order in orderings]
+    return posterior(prior, [n * math.log(0.5 - (margin or 0.0)) for n in inversions])
 
 
 def best_allowed(ordering: Ints, allowed: Sequence[int]) -> int:
@@ -458,12 +461,11 @@ class UtilityTwin:
         with np.errstate(divide="ignore"):
             logs = np.log(prior)
         likelihoods = np.array([self.log_likelihood(z) for z in range(len(prior))])
-        exact = logs + (1 - self.share) * likelihoods[:, 0] - self.share * self.misfits / (2 * self.noise**2)
-        bound = logs + (1 - self.share) * (likelihoods[:, 0] + likelihoods[:, 1] / 2)
-        hopeless = bound < exact[bound.argmax()] - 10 - math.log(len(prior))  # these keep their bound
-        scores = np.where(hopeless, bound, exact)
-        weights = np.exp(scores - scores.max())
-        return np.asarray(weights / weights.sum())
+        exact = (1 - self.share) * likelihoods[:, 0] - self.share * self.misfits / (2 * self.noise**2)
+        bound = (1 - self.share) * (likelihoods[:, 0] + likelihoods[:, 1] / 2)
+        most = (logs + exact)[(logs + bound).argmax()]
+        hopeless = logs + bound < most - 10 - math.log(len(prior))  # these keep their bound
+        return posterior(prior, np.where(hopeless, bound, exact))
 
     def expected(self, z: int) -> Floats:
         """E[μ | z]: α + β x, shrunk towards the mean reward for a tried action."""

@@ -7,22 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests import naive
-from tests.naive import Draw, normal, unit
+from tests.naive import Draw, Duels, normal, unit
 
 Floats = NDArray[np.float64]
-Duels = Sequence[tuple[int, int]]
 CHALLENGE = 8
 SAME = 1e-12
-
-
-def posterior(orderings: Sequence[Sequence[int]], prior: Floats, duels: Duels, margin: float | None) -> Floats:
-    """Count, per state, the duels that its preferred action lost."""
-    factor = 0.5 - (margin or 0.0)
-    inversions = [
-        sum(list(order).index(loser) < list(order).index(winner) for winner, loser in duels) for order in orderings
-    ]
-    weights = np.array([p * factor ** (n - min(inversions)) for p, n in zip(prior, inversions, strict=True)])
-    return np.asarray(weights / weights.sum())
 
 
 def two_states(

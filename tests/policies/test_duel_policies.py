@@ -65,7 +65,7 @@ def test_the_rollout_equals_an_agent_and_the_slow_twin(
             offered = None if shape is None else allowed
             gaps = population.means[p, allowed].max() - population.means[p, trace.plays[p, t, :2]]
             if name == "lpb-duel":
-                belief = naive_duel.posterior(orderings, model.prior, history, None)
+                belief = naive.inverted(orderings, model.prior, history, None)
                 pair = naive_duel.two_states(orderings, belief, len(history), allowed, draw)
             else:
                 if policy.rule.top:
@@ -97,7 +97,7 @@ def test_the_posterior_counts_inversions_in_any_order(
     for winner, loser in data.draw(st.permutations(duels)):
         agents[1].tell_duel(winner, loser)
     np.testing.assert_array_equal(agents[0].posterior, agents[1].posterior)
-    expected = naive_duel.posterior(model.orderings.tolist(), model.prior, duels, margin)
+    expected = naive.inverted(model.orderings.tolist(), model.prior, duels, margin)
     np.testing.assert_allclose(agents[0].posterior, expected, atol=1e-12)
 
 

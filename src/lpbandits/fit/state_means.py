@@ -14,10 +14,9 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.data.blocks import Blocks, as_blocks, parallel_sum, reduce_add, subsample
 from lpbandits.data.ratings import Ratings
-from lpbandits.errors import InvalidInput, translate_errors
+from lpbandits.errors import translate_errors
 from lpbandits.fit.estimator import Estimate
 from lpbandits.fit.kernels.rating_sums import add_cells, add_squares
-from lpbandits.kernels.isotonic import isotonic as isotonic_kernel
 from lpbandits.parallel import Threads
 from lpbandits.typing import FloatArray, IntArray
 
@@ -141,11 +140,11 @@ def isotonic(values: Any, *, weights: Any = None) -> FloatArray:
     >>> isotonic([3.0, 4.0, 1.0], weights=[1, 2, 1]).round(3).tolist()
     [3.667, 3.667, 1.0]
     """
-    clean = validate.as_floats(values, "values", shape=(None,))
-    if weights is None:
-        return isotonic_kernel(clean, np.ones(len(clean)))
-    positive = validate.as_floats(weights, "weights", shape=(len(clean),))
-    low = np.flatnonzero(positive <= 0)
-    if len(low):
-        raise InvalidInput(f"weights[{low[0]}] must be positive, got {positive[low[0]]:g}; leave out such values")
-    return isotonic_kernel(clean, positive)
+    from scipy.optimize import isotonic_regression  # noqa: PLC0415 - heavy, and only fits need it
+
+    clean = validate.as_floats(values, "values", shape=(None,), max_abs=validate.MAX_ABS_VALUE)
+    positive = None
+    if weights is not None:
+        positive = validate.as_floats(weights, "weights", shape=(len(clean),))
+        validate.check_entries(positive, "weights", positive <= 0, "be positive", "leave out such values")
+    return np.asarray(isotonic_regression(clean, weights=positive, increasing=False).x, dtype=np.float64)

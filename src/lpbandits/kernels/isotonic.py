@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lpbandits.kernels.compiler import jit, kernel
+from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, SUM, Arrays
 from lpbandits.typing import FloatArray
 
@@ -97,34 +97,3 @@ def fitted_one(b: Arrays, n: int, state: int, action: int) -> float:
     """Return the mean of one action in the isotonic fit of a state; NaN if nothing was tried."""
     pool(b, 1 + state, n)
     return fitted_at(b, n, state, action) if n > 0 else np.nan
-
-
-@jit
-def isotonic(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the non-increasing weighted least-squares fit to `values` (weights > 0, any real)."""
-    n = len(values)
-    out = np.empty(n)
-    weight = np.empty(n)
-    mean = np.empty(n)
-    size = np.empty(n, dtype=np.int64)
-    last = -1
-    for i in range(n):
-        w = weights[i]
-        v = values[i]
-        length = 1
-        while last >= 0 and mean[last] <= v:
-            total = weight[last] + w
-            v = v + (mean[last] - v) * (weight[last] / total)
-            w = total
-            length += size[last]
-            last -= 1
-        last += 1
-        weight[last] = w
-        mean[last] = v
-        size[last] = length
-    i = 0
-    for block in range(last + 1):
-        for _ in range(size[block]):
-            out[i] = mean[block]
-            i += 1
-    return out

@@ -149,19 +149,19 @@ class Policy:
     @property
     def choose(self) -> Callable[..., Any]:
         """The rule's function, bound to the evidence's expectations if needed, and checked if it is a plug-in's."""
-        choose = self.rule.choose
-        if self.rule.needs_expectations:
-            choose = bind_expectations(choose, self.evidence.expected_rewards, self.evidence.predictive_sd)
+        choose = self._bound(self.rule.choose)
         template = validated_pair if self.feedback == "duels" else validated_action
         return checked(choose, template) if plugins_of(choose) else choose
 
     @property
     def probability(self) -> Callable[..., float] | None:
         """The rule's function, bound to the evidence's expectations if needed; None if it has none."""
-        probability = self.rule.probability
-        if probability is None or not self.rule.needs_expectations:
-            return probability
-        return bind_expectations(probability, self.evidence.expected_rewards, self.evidence.predictive_sd)
+        return None if self.rule.probability is None else self._bound(self.rule.probability)
+
+    def _bound(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if not self.rule.needs_expectations:
+            return function
+        return bind_expectations(function, self.evidence.expected_rewards, self.evidence.predictive_sd)
 
     @property
     def tell(self) -> Callable[..., int]:

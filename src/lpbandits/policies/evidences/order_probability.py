@@ -299,7 +299,8 @@ def log_group(b: Arrays, start: int, end: int) -> float:
 def log_pairs(work: FloatArray, start: int, end: int) -> float:
     """Approximate `log_group` if its integral under- or overflows: compare each variable with the pooled previous ones.
 
-    Exact for two variables, and the limit for a block with large |G|.
+    It happens with 30 or more tried actions of very different counts. Exact for two variables, and the limit for a
+    block with large |G|.
     """
     total = 0.0
     pooled = work[SD, start] ** 2

@@ -11,8 +11,8 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.isotonic import pool
-from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, EVIDENCE, LOG_PRIOR, POSTERIOR, SCORE, SUM, Arrays
+from lpbandits.kernels.isotonic import block_squares, pool
+from lpbandits.kernels.layout import COUNT, EVIDENCE, LOG_PRIOR, POSTERIOR, SCORE, SUM, Arrays
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.tally import find, record
 from lpbandits.model import PreferenceModel, even_utilities
@@ -95,9 +95,7 @@ def fit(b: Arrays, n: int, middle: float) -> None:
 @kernel
 def misfit(b: Arrays, state: int, n: int, middle: float, squares: float) -> float:
     """Return Σ n (ȳ − fit)², the residual sum of squares of a state's isotonic fit; `squares` is Σ n (ȳ − middle)²."""
-    for i in range(pool(b, 1 + state, n)):
-        squares -= (b.work[BLOCK_SUM, i] - middle * b.work[BLOCK_COUNT, i]) ** 2 / b.work[BLOCK_COUNT, i]
-    return max(squares, 0.0)
+    return max(squares - block_squares(b, pool(b, 1 + state, n), middle), 0.0)
 
 
 @kernel

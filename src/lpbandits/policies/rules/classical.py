@@ -9,7 +9,7 @@ from lpbandits.kernels.choices import pick, pick_untried, position
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, RULE, RULE_WORK, SUM, Arrays
 from lpbandits.kernels.random import FIRST, VALUE, largest_normal, normal, scrambled, uniform, unit, words
-from lpbandits.kernels.tally import find
+from lpbandits.kernels.tally import find, totals
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Rule, equal_probability, set_frozen
 from lpbandits.policies.belief import Belief
@@ -145,9 +145,8 @@ class UpperBound(Rule):
     def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
         """Play the largest ȳ + σ √(2 log t / n) (UCB1); untried actions first, in random order."""
         untried = b.ranks.shape[1] if len(offered) == 0 else len(offered)
-        rounds = 1.0
-        for slot in range(n):
-            rounds += b.slots[COUNT, slot]
+        count, _ = totals(b, n)
+        log_rounds = np.log(1.0 + count)
         action = -1
         best = -np.inf
         for i in range(n):
@@ -157,7 +156,7 @@ class UpperBound(Rule):
                 continue
             untried -= 1
             count = b.slots[COUNT, slot]
-            bound = b.slots[SUM, slot] / count + b.settings[REWARDS, NOISE] * np.sqrt(2.0 * np.log(rounds) / count)
+            bound = b.slots[SUM, slot] / count + b.settings[REWARDS, NOISE] * np.sqrt(2.0 * log_rounds / count)
             if action < 0 or bound > best:
                 action = tried
                 best = bound

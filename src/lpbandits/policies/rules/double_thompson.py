@@ -6,8 +6,9 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.kernels.compiler import jit_in_place, kernel
-from lpbandits.kernels.layout import COUNT, RULE, RULE_WORK, Arrays
+from lpbandits.kernels.layout import RULE, RULE_WORK, Arrays
 from lpbandits.kernels.random import CHALLENGE, FIRST, VALUE, below, normal, uniform, unit, words
+from lpbandits.kernels.tally import totals
 from lpbandits.policies.base import Rule, require, set_frozen
 from lpbandits.policies.policy import Policy
 from lpbandits.typing import FloatArray, IntArray
@@ -78,10 +79,8 @@ class DoubleThompson(Rule):
         wins, work = b.own, b.work
         k = b.ranks.shape[1]
         size = k if len(offered) == 0 else len(offered)
-        duels = 1.0
-        for slot in range(n):
-            duels += 0.5 * b.slots[COUNT, slot]
-        budget = b.settings[RULE, ALPHA] * np.log(duels)
+        count, _ = totals(b, n)
+        budget = b.settings[RULE, ALPHA] * np.log(1.0 + 0.5 * count)
         for i in range(size):
             work[HOPE, i] = 0.0
             work[BEATEN, i] = 0.0

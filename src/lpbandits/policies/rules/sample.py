@@ -7,8 +7,9 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.kernels.choices import largest, pick
 from lpbandits.kernels.compiler import jit_in_place, kernel
-from lpbandits.kernels.layout import COUNT, POSTERIOR, RULE, RULE_WORK, Arrays
+from lpbandits.kernels.layout import POSTERIOR, RULE, RULE_WORK, Arrays
 from lpbandits.kernels.random import FIRST, STATE, uniform
+from lpbandits.kernels.tally import totals
 from lpbandits.policies.base import Rule, equal_probability, expected_rewards, set_frozen
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
@@ -17,6 +18,19 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 UNIFORM_FIRST = 0  # the setting of `Sample`: 1 if the first action is uniform
 SAME = 1e-12  # posterior masses closer than this count as equal, so that rounding decides nothing
+
+
+@kernel
+def sampled_state(b: Arrays, n: int, seed: int, person: int, round_: int) -> int:
+    """Return the drawn state, -1 if the first action is uniform."""
+    if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
+        return -1
+    return draw_state(b, uniform(seed, person, round_, STATE, 0))
+
+
+def _total_by_action(best: IntArray, policy: Policy, belief: Belief) -> FloatArray:
+    """Return the probability of each action, given the action that each state plays."""
+    return np.asarray(np.bincount(best, belief.states[POSTERIOR], policy.model.n_actions), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -28,6 +42,7 @@ class Sample(Rule):
 
     first: str = "prior"
     kind = "sample"
+    sampled_state = staticmethod(sampled_state)
 
     def __post_init__(self) -> None:
         set_frozen(self, first=validate.as_choice(self.first, "first", ("prior", "uniform")))
@@ -40,17 +55,8 @@ class Sample(Rule):
     @kernel
     def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
         """Draw z ~ posterior, play the best allowed action of z (Algorithm 1, lines 3 and 4)."""
-        if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
-            return pick(b, offered, uniform(seed, person, round_, FIRST, 0))
-        return favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 0)), offered)
-
-    @staticmethod
-    @kernel
-    def sampled_state(b: Arrays, n: int, seed: int, person: int, round_: int) -> int:
-        """Return the drawn state, -1 if the first action is uniform."""
-        if n == 0 and b.settings[RULE, UNIFORM_FIRST] > 0.0:
-            return -1
-        return draw_state(b, uniform(seed, person, round_, STATE, 0))
+        state = sampled_state(b, n, seed, person, round_)
+        return favourite(b, state, offered) if state >= 0 else pick(b, offered, uniform(seed, person, round_, FIRST, 0))
 
     @staticmethod
     @kernel
@@ -68,9 +74,7 @@ class Sample(Rule):
         """Return, for each action, the probability of the states whose best allowed action it is."""
         if belief.tried == 0 and self.first == "uniform":
             return policy.equally(policy.allowed(offered))
-        out = np.zeros(policy.model.n_actions)
-        np.add.at(out, policy.favourites(offered), belief.states[POSTERIOR])
-        return out
+        return _total_by_action(policy.favourites(offered), policy, belief)
 
 
 @dataclass(frozen=True)
@@ -109,9 +113,7 @@ class BestExpected(Rule):
         """Return, for each action, the probability of the states in which it has the largest expected reward."""
         allowed = policy.allowed(offered)
         best = allowed[np.argmax(policy.expected(belief)[:, allowed], axis=1)]
-        out = np.zeros(policy.model.n_actions)
-        np.add.at(out, best, belief.states[POSTERIOR])
-        return out
+        return _total_by_action(best, policy, belief)
 
 
 @jit_in_place
@@ -167,9 +169,8 @@ class TwoStates(Rule):
         for z in range(b.states.shape[1]):
             if favourite(b, z, offered) != first:
                 other_best += b.states[POSTERIOR, z]
-        rounds = 3.0
-        for slot in range(n):
-            rounds += 0.5 * b.slots[COUNT, slot]  # a duel counts for both
+        count, _ = totals(b, n)
+        rounds = 3.0 + 0.5 * count  # a duel counts for both
         if other_best * rounds > 1.0 + SAME * rounds:
             second = challenger(b.ranks, b.states, offered, first)
         return first, second
