@@ -138,6 +138,8 @@ def test_a_saved_agent_needs_its_model() -> None:
         Agent.from_json(text)
     with pytest.raises(FileFormatError, match="saved with another model"):
         Agent.from_json(text, model=PreferenceModel([[0, 1, 2]]))
+    with pytest.raises(InvalidInput, match=r"model must .*got 'model.json'"):
+        Agent.from_json(text, model="model.json")  # type: ignore[arg-type] # that is the point
 
 
 @pytest.mark.parametrize("make", [lpb.LpbTS, lpb.MTS, lpb.MUCB, lpb.LpbPaired])

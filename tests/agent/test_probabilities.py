@@ -83,6 +83,24 @@ def test_thompson_between_two_actions_has_a_closed_form(
     np.testing.assert_allclose(agent.probabilities(), [exact, 1 - exact], atol=1e-8)
 
 
+@pytest.mark.parametrize(("noise", "step", "share"), [(1e-9, 0.125, 1.0), (1e-3, 0.0, 0.5)])
+def test_thompson_keeps_small_differences_of_large_rewards(noise: float, step: float, share: float) -> None:
+    policy = lpb.TS(PreferenceModel([[0, 1, 2]]), noise=noise)
+    agent = agent_after(policy, [(0, 1e15), (1, 1e15 + step)] * 3)
+    np.testing.assert_allclose(agent.probabilities([0, 1]), [1 - share, share, 0.0], atol=1e-9)
+    frequency = np.mean([agent.ask([0, 1]) == 1 for _ in range(2000)])
+    assert abs(frequency - share) <= 4 * np.sqrt(share * (1 - share) / 2000)  # 4 standard errors
+
+
+def test_a_belief_of_another_policy_has_no_probabilities() -> None:
+    model = PreferenceModel([[0, 1, 2], [2, 1, 0]])
+    policy, other = lpb.LpbTS(model), lpb.TS(model)
+    for use in (policy.arrays, policy.expected, policy.predictive_sd):
+        for belief in (other.new_belief(), "belief", None):
+            with pytest.raises(lpb.InvalidInput, match="belief"):
+                use(belief)  # type: ignore[arg-type] # that is the point
+
+
 def test_thompson_with_many_actions_equals_simulation() -> None:
     policy = lpb.TS(PreferenceModel([list(range(8))]), noise=1.0, prior_sd=3.0)
     rewards_of = {0: [2.0, 3.5], 1: [4.0], 2: [1.0, 1.5, 0.5]}

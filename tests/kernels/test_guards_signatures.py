@@ -31,6 +31,7 @@ INNER = {
     "kernels.random.poisson_quantile",
     "kernels.random.student_quantile",
     "kernels.random.upper_quantile",
+    "policies.rules.classical.largest_draw",
     "policies.rules.double_thompson.gamma",
     "policies.rules.sample.challenger",
     "simulation.kernels.active_constraints",

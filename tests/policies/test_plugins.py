@@ -247,7 +247,8 @@ def part_of(kind: str, body: str, arguments: str = "", *, compiled: bool) -> Any
         ("rule", "return 0", "b, n", "choose of .* must be a function of"),
         ("evidence", "pass", "", "tell|cannot be compiled"),
         ("evidence", "return n - 1", "", "number of tried actions"),
-        ("evidence", "b.states[:] = np.nan; return n + 1", "", "sums to 1"),
+        ("evidence", "b.states[:] = np.nan; return n + 1", "", "sum to 1"),
+        ("evidence", "b.states[1, 0] = 2.0; b.states[1, 1] = -1.0; return n + 1", "", "sum to 1"),
     ],
 )
 def test_an_invalid_function_is_an_error(kind: str, body: str, arguments: str, match: str, compiled: bool) -> None:
@@ -258,6 +259,77 @@ def test_an_invalid_function_is_an_error(kind: str, body: str, arguments: str, m
         agent_after(lpb.Policy(model, *parts), [(0, 1.0)]).ask()
     with pytest.raises(lpb.InvalidInput, match=match):
         rollout(lpb.Policy(model, *parts), lpb.MeansWorld(model).draw(people=1, seed=0), rounds=2, seed=0)
+
+
+@pytest.mark.filterwarnings("ignore::lpbandits.errors.UncompiledWarning")
+@pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
+def test_exceptions_of_a_plug_in_pass_through(compiled: bool) -> None:
+    model = lpb.PreferenceModel([[2, 1, 0], [0, 1, 2]], means=[[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
+    rule = part_of("rule", "if n >= 0:\n        raise IndexError('my own')\n    return 0", compiled=compiled)
+    policy = lpb.Policy(model, lpb.evidences.Refit(), rule)
+    people = lpb.MeansWorld(model).draw(people=1, seed=0)
+    history = lpb.Histories.from_arrays([7], [0], [1.0], model)
+    for use in (
+        lpb.Agent(policy, seed=0).ask,
+        lambda: rollout(policy, people, rounds=2, seed=0),
+        lambda: lpb.decide(policy, history),
+    ):
+        with pytest.raises(IndexError, match="my own"):
+            use()
+
+
+@pytest.mark.parametrize(
+    ("values", "match"),
+    [
+        ([np.nan, 0.0, 1.0], "nan"),
+        ([-1.0, 1.0, 1.0], "-1"),
+        ([1.0, 0.0, 1.0], "sum to 1, got 2"),
+        ([0.5, 0.5], "got 2"),
+        ([0.0, 1.0, 0.0], "not allowed"),
+        (None, "got"),
+    ],
+)
+def test_invalid_probabilities_of_a_rule_are_errors(values: Any, match: str) -> None:
+    rule = part_of("rule", "return 0", compiled=True)
+    type(rule).probabilities = lambda *_: values
+    agent = lpb.Agent(lpb.Policy(lpb.PreferenceModel([[2, 1, 0]]), lpb.evidences.Refit(), rule), seed=0)
+    with pytest.raises(lpb.InvalidInput, match=rf"probabilities\(\) of 'plugin'.*{match}"):
+        agent.probabilities([0, 2])
+
+
+@pytest.mark.parametrize("value", ["np.nan", "-1.0", "1.5"])
+def test_an_invalid_probability_is_an_error(value: str) -> None:
+    model = lpb.PreferenceModel([[2, 1, 0]])
+    rule = part_of("rule", "return 0", compiled=True)
+    namespace: dict[str, Any] = {"np": np, "__name__": "plugin"}
+    exec(f"def probability(b, n, offered, play, action):\n    return {value}", namespace)  # noqa: S102
+    type(rule).probability = staticmethod(lpb.kernel(namespace["probability"]))
+    policy = lpb.Policy(model, lpb.evidences.Refit(), rule)
+    history = lpb.Histories.from_arrays([7], [0], [1.0], model)
+    for use in (lpb.Agent(policy, seed=0).probabilities, lambda: lpb.decide(policy, history)):
+        with pytest.raises(lpb.InvalidInput, match="probability must"):
+            use()
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "match"),
+    [
+        ("settings", None, r"settings\(\) of 'plugin'"),
+        ("settings", ["x"], r"settings\(\) of 'plugin'"),
+        ("settings", 1.0, r"settings\(\) of 'plugin'"),
+        ("work", None, r"work\(\) of 'plugin'"),
+        ("work", (1,), r"work\(\) of 'plugin'.*\[1\]"),
+        ("work", (1, -2), r"work\(\) of 'plugin'.*-2"),
+        ("work", (1.5, 2), r"work\(\) of 'plugin'.*1.5"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["evidence", "rule"])
+def test_invalid_settings_and_scratch_are_errors(kind: str, member: str, value: Any, match: str) -> None:
+    part = part_of(kind, "return 0", compiled=True)
+    setattr(type(part), member, lambda *_: value)
+    parts = (part, lpb.rules.Sample()) if kind == "evidence" else (lpb.evidences.Refit(), part)
+    with pytest.raises(lpb.InvalidInput, match=match):
+        lpb.Policy(lpb.PreferenceModel([[0, 1], [1, 0]]), *parts)
 
 
 @dataclass(frozen=True)

@@ -123,15 +123,15 @@ def test_top_actions_are_the_best_allowed_actions_of_states(model: PreferenceMod
     for allowed in (sorted(data.draw(actions)), list(range(model.n_actions))):
         expected = sorted({next(a for a in row if a in allowed) for row in model.orderings.tolist()})
         assert policy.offer(allowed).tolist() == expected
-        sets = policy.offer_sets(np.array([[allowed]]))
+        sets = policy._offer_sets(np.array([[allowed]]))
         assert sets[sets >= 0].tolist() == expected
     assert policy.offer(None).tolist() == expected
 
 
 def test_top_actions_of_offered_sets_are_padded() -> None:
     policy = lpb.TS(PreferenceModel([[3, 1, 0, 2], [1, 3, 2, 0], [3, 0, 2, 1]]), top=True)
-    assert policy.offer_sets(np.empty((1, 1, 0), dtype=np.int64)).tolist() == [[[1, 3]]]
-    assert policy.offer_sets(np.array([[[0, 1, 2], [0, 2, -1]]])).tolist() == [[[0, 1, -1], [0, 2, -1]]]
+    assert policy._offer_sets(np.empty((1, 1, 0), dtype=np.int64)).tolist() == [[[1, 3]]]
+    assert policy._offer_sets(np.array([[[0, 1, 2], [0, 2, -1]]])).tolist() == [[[0, 1, -1], [0, 2, -1]]]
 
 
 @pytest.mark.jitless  # without the compiler, reading beyond an array of fewer actions than slots is an error

@@ -2,7 +2,9 @@
 
 import warnings
 from collections.abc import Hashable, Sequence
+from copy import deepcopy
 from functools import partial
+from threading import RLock
 from typing import Any, Never
 
 from lpbandits import validate
@@ -13,11 +15,11 @@ from lpbandits.errors import LockInWarning, NotSupported
 from lpbandits.kernels import layout
 from lpbandits.kernels.calls import choose_with, flat, tell_with
 from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
-from lpbandits.model import PreferenceModel
+from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies import Belief, Policy
 from lpbandits.rng import stream_id
 from lpbandits.typing import FloatArray, Label
-from lpbandits.validate import CONVERSION_ERRORS, MAX_ABS_VALUE
+from lpbandits.validate import MAX_ABS_VALUE
 
 
 class Agent:
@@ -38,7 +40,8 @@ class Agent:
 
     Notes
     -----
-    The outcomes are kept (about 40 bytes each), so that any of them can be retracted exactly.
+    The outcomes are kept (about 40 bytes each), so that any of them can be retracted exactly. Several threads may use
+    one agent: each call takes effect as a whole, before or after any other.
 
     Examples
     --------
@@ -71,23 +74,27 @@ class Agent:
         self._locks_in = not policy.rule.handles_repeats and not self._explores
         self._duels = policy.feedback == "duels"
         self._any_float = policy.rewards.family == "gaussian" and not self._duels
-        self._choose = flat(choose_with, policy.choose)
-        self._tell = flat(tell_with, policy.tell)
-        self._start(policy.new_belief() if belief is None else Belief.copied(policy, belief))
+        self._kernels = flat(choose_with, policy.choose), flat(tell_with, policy.tell)
+        self._lock = RLock()  # reentrant, as a signal handler may use the agent
+        self._start(policy.new_belief() if belief is None else deepcopy(Belief.checked(policy, belief)))
 
     def _start(self, belief: Belief) -> None:
         """Start from a belief; outcomes already in it cannot be retracted."""
         self._hold(belief)
-        self.log = OutcomeLog(self.policy, self.rounds)
+        self.log = OutcomeLog(self.policy, self.rounds if belief.tried else 0)
 
     def _hold(self, belief: Belief) -> None:
         self._belief = belief
-        self._arrays = self.policy.arrays(belief)
+        arrays = self.policy.arrays(belief)
+        self._choose, self._tell = partial(self._kernels[0], *arrays), partial(self._kernels[1], *arrays)
         self._room = belief.room - self._duels  # a duel may need two new slots
 
     @property
     def belief(self) -> Belief:
-        """The knowledge about the person: plain arrays, which can be packed and stored."""
+        """The knowledge about the person: plain arrays, which can be packed and stored.
+
+        They change with the agent; if other threads use it, pack those of a copy: `copy.copy(agent).belief.pack()`.
+        """
         return self._belief
 
     def ask(self, allowed: Sequence[Label] | None = None) -> Label:
@@ -122,9 +129,10 @@ class Agent:
         """
         if self._duels:
             _only_duels()
+        kind = type(action)
         try:
-            index = self._index[action]
-        except CONVERSION_ERRORS:
+            index = self._index[action] if kind is str or kind is int else self.policy.index_of(action)
+        except KeyError:
             index = self.policy.index_of(action)
         if type(reward) is not float or not self._any_float or not -MAX_ABS_VALUE <= reward <= MAX_ABS_VALUE:
             reward = self.policy.rewards.check(reward)
@@ -149,15 +157,19 @@ class Agent:
         """Return the next action or pair; with N allowed actions each is random with probability N · `explore`."""
         policy = self.policy
         offered = self._all_actions if allowed is None else policy.offer(allowed)
-        address = self.seed, self._stream, self.asked
         if self._explores:
             indices = policy.indices(allowed)
             policy.check_floor(len(policy.allowed(indices)))
-        play = self._choose(*self._arrays, self._belief.tried, offered, *address)
+        self._lock.acquire()  # `with` takes 60 ns longer
+        try:
+            asked = self.asked
+            play = self._choose(self._belief.tried, offered, self.seed, self._stream, asked)
+            self.asked = asked + 1
+        finally:
+            self._lock.release()
         if self._explores:
             floor = apply_exploration_floor_to_pair if self._duels else apply_exploration_floor
-            play = floor(play, policy.explore, policy.model.n_actions, indices, *address)
-        self.asked += 1
+            play = floor(play, policy.explore, policy.model.n_actions, indices, self.seed, self._stream, asked)
         return play
 
     def tell_duel(self, winner: Label, loser: Label, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
@@ -176,14 +188,18 @@ class Agent:
 
     def _add(self, action: int, outcome: float, id_: Hashable = None) -> None:
         """Add a validated outcome (the reward, or the index of a duel's loser), unless one has this id."""
-        if id_ is not None and self.log.is_repeat(id_, action, outcome):
-            return
-        belief = self._belief
-        if belief.tried >= self._room:
-            belief._grow()
-            self._hold(belief)
-        belief.tried = self._tell(*self._arrays, belief.tried, action, outcome)
-        self.log.add(action, outcome, id_)
+        self._lock.acquire()
+        try:
+            if id_ is not None and self.log.is_repeat(id_, action, outcome):
+                return
+            belief = self._belief
+            if belief.tried >= self._room:
+                belief._grow()
+                self._hold(belief)
+            belief.tried = self._tell(belief.tried, action, outcome)
+            self.log.add(action, outcome, id_)
+        finally:
+            self._lock.release()
 
     def retract(self, action: Label, reward: float, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
         """Remove a reported outcome; the belief is then, to the last bit, as if it had not been reported.
@@ -210,39 +226,48 @@ class Agent:
         self._remove(winner, loser, id)
 
     def _remove(self, label: Label, outcome: Any, id_: Hashable) -> None:
-        rows, ids = self.log.without(self.log.checked(label, outcome), id_)
-        self._start(self.policy.new_belief(self._belief.room))
-        for row in rows:
-            self._add(*row)
-        self.log.ids = ids
+        row = self.log.checked(label, outcome)
+        with self._lock:
+            rows, ids = self.log.without(row, id_)
+            self._start(self.policy.new_belief(self._belief.room))
+            for other in rows:
+                self._add(*other)
+            self.log.ids = ids
 
     @property
     def outcomes(self) -> list[tuple[Label, Any]]:
         """The outcomes in order: (action, reward), or (winner, loser) of duels."""
-        return [self.log.named(row) for row in self.log.rows()]
+        with self._lock:
+            rows = self.log.rows()
+        return [self.log.named(row) for row in rows]
 
     @property
     def posterior(self) -> FloatArray:
         """Probability of each state (a copy). mUCB gives the states still possible equal values."""
         if not self.policy.evidence.latent:
             raise NotSupported(f"{type(self.policy).__name__} has no latent states, so it has no posterior")
-        posterior: FloatArray = self._belief.states[layout.POSTERIOR].copy()
+        with self._lock:
+            posterior: FloatArray = self._belief.states[layout.POSTERIOR].copy()
         return posterior
 
     @property
     def rounds(self) -> int:
         """Number of rewards, or duels, in the belief."""
-        return self._belief.outcomes // (2 if self._duels else 1)
+        with self._lock:
+            return self._belief.outcomes // (2 if self._duels else 1)
 
     def probabilities(self, allowed: Sequence[Label] | None = None) -> FloatArray:
         """Return the exact probability of each action, in the model's order, at the next `ask(allowed)`."""
         if self._duels:
             _only_duels()
-        return self.policy.probabilities(self._belief, self.policy.indices(allowed))
+        indices = self.policy.indices(allowed)
+        with self._lock:
+            return self.policy._probabilities(self._belief, indices)
 
     def explain(self) -> Explanation:
         """Return the probability of each state and the expected reward of each action in it."""
-        return explain(self.policy, self._belief)
+        with self._lock:
+            return explain(self.policy, self._belief)
 
     def with_model(self, model: PreferenceModel) -> tuple["Agent", dict[Label, int]]:
         """Return an agent over another model with the same outcomes, and the number of dropped outcomes by action.
@@ -258,11 +283,14 @@ class Agent:
         >>> newer.rounds, dropped
         (1, {'jam': 1})
         """
-        self.log.require_all("they cannot be moved to another model")
-        fresh = Agent(self.policy.with_model(model), seed=self.seed, person=self.person, asked=self.asked)
-        ids = {place: key for key, (place, *_) in self.log.ids.items()}
+        policy = self.policy.with_model(model)
+        with self._lock:
+            self.log.require_all("they cannot be moved to another model")
+            outcomes, asked = self.outcomes, self.asked
+            ids = {place: key for key, (place, *_) in self.log.ids.items()}
+        fresh = Agent(policy, seed=self.seed, person=self.person, asked=asked)
         dropped: dict[Label, int] = {}
-        for place, row in enumerate(self.outcomes):
+        for place, row in enumerate(outcomes):
             unknown = {label for label in (row if self._duels else row[:1]) if label not in model.index}
             dropped |= {label: dropped.get(label, 0) + 1 for label in unknown}
             if not unknown:
@@ -275,18 +303,21 @@ class Agent:
         Without the model the text stays small, and `from_json` needs the model. Without the outcomes its size does not
         grow with their number (except for ids), and a restored agent cannot retract any.
         """
-        with_model = validate.as_flag(with_model, "with_model")
-        return agent_to_json(self, with_model=with_model, outcomes=validate.as_flag(outcomes, "outcomes"))
+        with_model, outcomes = validate.as_flag(with_model, "with_model"), validate.as_flag(outcomes, "outcomes")
+        with self._lock:
+            return agent_to_json(self, with_model=with_model, outcomes=outcomes)
 
     @classmethod
     def from_json(cls, text: str, *, model: PreferenceModel | None = None) -> "Agent":
         """Return the agent that `to_json` wrote."""
-        return agent_from_json(cls, text, model)
+        return agent_from_json(cls, text, None if model is None else as_model(model))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle without the compiled functions."""
-        build = partial(Agent, seed=self.seed, person=self.person, asked=self.asked, belief=self._belief)
-        state = self.log.rows(), dict(self.log.ids), self.log.missing
+        with self._lock:
+            belief = deepcopy(self._belief)
+            build = partial(Agent, seed=self.seed, person=self.person, asked=self.asked, belief=belief)
+            state = self.log.rows(), dict(self.log.ids), self.log.missing
         return build, (self.policy,), state
 
     def __setstate__(self, state: tuple[list[Any], dict[Hashable, Any], int]) -> None:

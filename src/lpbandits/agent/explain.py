@@ -1,5 +1,6 @@
 """Explanations of a belief: posterior, expected rewards and forecasts in readable form."""
 
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate, groupby
 
@@ -123,7 +124,7 @@ def expected(policy: Policy, belief: Belief) -> FloatArray:
     """
     if not isinstance(policy, Policy):
         raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
-    return policy.expected(Belief.copied(policy, belief))
+    return policy.expected(deepcopy(Belief.checked(policy, belief)))
 
 
 def explain(policy: Policy, belief: Belief) -> Explanation:

@@ -140,7 +140,7 @@ class Engine:
             if self.exclude_seen and agent.rounds:
                 allowed = np.setdiff1d(policy.allowed(allowed), batch.action[past])
             try:
-                probabilities = policy.probabilities(agent.belief, allowed)
+                probabilities = policy._probabilities(agent.belief, allowed)
             except NotSupported:
                 return
             output.probability[p] = probabilities[output.action[p]]

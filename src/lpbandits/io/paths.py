@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import stat
 from pathlib import Path
 
 import platformdirs
@@ -36,10 +37,23 @@ def cache_path() -> Path | None:
     return None
 
 
-def writable(folder: Path | None) -> Path | None:
-    """Return a folder if it is writable, else None; it is created if it does not exist."""
+def private_folder(folder: Path) -> Path | None:
+    """Return a writable folder that no other user can write or replace, else None; it is created if it does not exist.
+
+    For files whose content runs: others could put their own there. Others may write to a parent only if it is sticky,
+    as /tmp is. A group with the number of the user is the user's own.
+    """
     with contextlib.suppress(OSError, ValueError):
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            return folder if os.access(folder, os.W_OK | os.X_OK) else None
+        place = folder.resolve()
+        for level in (*reversed(place.parents), place):
+            level.mkdir(mode=0o700, exist_ok=True)
+        if hasattr(os, "getuid"):
+            user = os.getuid()
+            for level in (place, *place.parents):
+                info = level.stat()
+                shared = info.st_mode & (0o002 if info.st_gid == user else 0o022)
+                trusted = info.st_uid == user or (info.st_uid == 0 and level != place)
+                if not trusted or (shared and (level == place or not info.st_mode & stat.S_ISVTX)):
+                    return None
+        return place if os.access(place, os.W_OK | os.X_OK) else None
     return None

@@ -56,6 +56,9 @@ def tell_with(
 
 @functools.cache
 def flat(template: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `choose_with` or `tell_with` around a rule's `choose` or an evidence's `tell`."""
+    """Return `choose_with` or `tell_with` around a rule's `choose` or an evidence's `tell`.
+
+    They keep the GIL: to release it takes 50 ns, and a decision is too short to gain from it.
+    """
     functions = {"function": function}
-    return with_plugin_errors(specialise(template, name_of(template.__name__, functions), functions))
+    return with_plugin_errors(specialise(template, name_of(template.__name__, functions), functions, nogil=False))

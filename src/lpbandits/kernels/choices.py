@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.random import EXPLORE, below, uniform
@@ -149,7 +150,7 @@ def validated_action(b: Arrays, n: int, offered: IntArray, seed: int, person: in
     """Choose, and raise if the action is not allowed: kernels index arrays with it."""
     chosen = function(b, n, offered, seed, person, round_)
     if not is_allowed(b, offered, chosen):
-        raise IndexError("choose returned an action that is not allowed")
+        raise InvalidInput("choose returned an action that is not allowed")
     return int(chosen)
 
 
@@ -157,8 +158,16 @@ def validated_pair(b: Arrays, n: int, offered: IntArray, seed: int, person: int,
     """Choose a pair, and raise if an action is not allowed."""
     first, second = function(b, n, offered, seed, person, round_)
     if not (is_allowed(b, offered, first) and is_allowed(b, offered, second)):
-        raise IndexError("choose returned an action that is not allowed")
+        raise InvalidInput("choose returned an action that is not allowed")
     return int(first), int(second)
+
+
+def validated_probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
+    """Return the probability of an action, and raise if it is impossible."""
+    p = function(b, n, offered, play, action)
+    if not -1e-9 <= p <= 1.0 + 1e-9:
+        raise InvalidInput("probability must return a number from 0 to 1")
+    return p
 
 
 def validated_tell(b: Arrays, n: int, action: int, outcome: float) -> int:
@@ -166,11 +175,13 @@ def validated_tell(b: Arrays, n: int, action: int, outcome: float) -> int:
     returned = function(b, n, action, outcome)
     tried = int(returned)
     if tried != returned or tried < max(n, 1) or tried > n + 2 or tried > b.slots.shape[1]:
-        raise IndexError("tell must return the number of tried actions")
+        raise InvalidInput("tell must return the number of tried actions")
     m = b.states.shape[1]
     total = 0.0
+    least = 0.0
     for z in range(m):
         total += b.states[POSTERIOR, z]
-    if m > 0 and not abs(total - 1.0) < 1e-6:
-        raise IndexError("tell must leave a posterior that sums to 1")
+        least = min(least, b.states[POSTERIOR, z])
+    if m > 0 and not (abs(total - 1.0) < 1e-6 and least >= 0.0):
+        raise InvalidInput("tell must leave a posterior of probabilities that sum to 1")
     return tried

@@ -39,15 +39,14 @@ SOURCES = ("**/kernels/*.py", "**/kernels.py", "policies/**/*.py")
 def cache_folder() -> Path | None:
     """Return the folder of this version's machine code, or None if nothing can be cached.
 
-    It is in NUMBA_CACHE_DIR or the user's cache folder. numba unpickles the files in it, so other users must not
-    be able to write there (docs/promises.md).
+    It is in NUMBA_CACHE_DIR or the user's cache folder. numba unpickles the files in it, so it must be private.
     """
     digest = hashlib.sha256(numba.__version__.encode())
     root = Path(__file__).parents[1]
     for source in sorted({file for pattern in SOURCES for file in root.glob(pattern)}):
         digest.update(source.read_bytes())
     base = Path(config.CACHE_DIR) if config.CACHE_DIR else paths.cache_path()
-    return None if base is None else paths.writable(base / f"kernels-{digest.hexdigest()[:16]}")
+    return None if base is None else paths.private_folder(base / f"kernels-{digest.hexdigest()[:16]}")
 
 
 class _Cache:
@@ -116,8 +115,8 @@ def wraps_around(function: Callable[P, R]) -> Callable[P, R]:
     return np.errstate(over="ignore")(function) if config.DISABLE_JIT else function
 
 
-def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+def _compile(function: Callable[P, R], *, nogil: bool = True, **options: Any) -> Callable[P, R]:
+    compiled: Any = numba.njit(nogil=nogil, error_model="numpy", **options)(function)
     if not config.DISABLE_JIT and not plugins_of(function) and (folder := cache_folder()) is not None:
         compiled._cache = _Cache(function, folder)
     out: Callable[P, R] = compiled
@@ -137,7 +136,12 @@ def plugins_of(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def specialise(
-    template: Callable[..., Any], name: str, functions: Mapping[str, Callable[..., Any]], *, inline: bool = False
+    template: Callable[..., Any],
+    name: str,
+    functions: Mapping[str, Callable[..., Any]],
+    *,
+    inline: bool = False,
+    nogil: bool = True,
 ) -> Callable[..., Any]:
     """Compile a copy of `template` with the global names in `functions` bound to these functions.
 
@@ -163,28 +167,25 @@ def specialise(
         )
     if uncompiled:
         return copy
-    return _compile(copy, _nrt=False, forceinline=inline)
-
-
-def compile_error(error: NumbaError, *functions: Callable[..., Any]) -> InvalidInput:
-    """Return the error for plug-ins that cannot be compiled, with the first lines of numba's message."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    names = " or ".join(f"'{name}'" for function in functions for name in plugins_of(function))
-    return InvalidInput(f"{names} cannot be compiled: {' '.join(lines[1:4]) or lines[0]}; see lpbandits.policies.base")
+    return _compile(copy, _nrt=False, forceinline=inline, nogil=nogil)
 
 
 def with_plugin_errors(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that raises `InvalidInput` if a plug-in in it cannot be compiled or returns a wrong value."""
-    if not plugins_of(function):
+    """Return a function that raises `InvalidInput` if a plug-in in it cannot be compiled.
+
+    The message has the first lines of numba's. Exceptions that a plug-in raises pass through.
+    """
+    names = " or ".join(f"'{name}'" for name in dict.fromkeys(plugins_of(function)))
+    if not names:
         return function
 
     def call(*arguments: Any) -> Any:
         try:
             return function(*arguments)
         except NumbaError as error:
-            raise compile_error(error, function) from None
-        except IndexError as error:
-            raise InvalidInput(str(error)) from None
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            cause = " ".join(lines[1:4]) or lines[0]
+            raise InvalidInput(f"{names} cannot be compiled: {cause}; see lpbandits.policies.base") from None
 
     return call
 

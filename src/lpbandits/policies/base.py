@@ -204,10 +204,10 @@ class Rule:
         probability = policy.probability
         if probability is None:
             raise NotSupported(f"the rule '{self.kind}' has no exact probabilities")
-        play = policy.call(policy.choose, belief, offered, 0, 0, 0)  # its results stay in `b.work`
+        play = policy._call(policy.choose, belief, offered, 0, 0, 0)  # its results stay in `b.work`
         out = np.zeros(policy.model.n_actions)
         for action in [play] if self.probability is deterministic else policy.allowed(offered).tolist():
-            out[action] = policy.call(probability, belief, offered, play, action)
+            out[action] = policy._call(probability, belief, offered, play, action)
         return out
 
 

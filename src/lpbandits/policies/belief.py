@@ -4,7 +4,6 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -70,7 +69,7 @@ class Belief:
         """Return the belief about a new person, with room for `room` tried actions."""
         room = validate.as_count(room, "room")
         ordered = policy.ranks.shape[0] if policy.evidence.ordered or not policy.evidence.latent else 0
-        rows, columns = map(max, policy.rule.work(policy.model), policy.evidence.work(policy.model))
+        rows, columns = policy.scratch
         return cls(
             slots=np.zeros((layout.SLOT_ROWS, room)),
             states=policy.start_states.copy(),
@@ -82,13 +81,13 @@ class Belief:
         )
 
     @staticmethod
-    def copied(policy: "Policy", belief: Any) -> "Belief":
-        """Return a copy; raise `InvalidInput` unless it is a belief of this policy."""
+    def checked(policy: "Policy", belief: Any) -> "Belief":
+        """Return a belief; raise `InvalidInput` unless it is one of this policy, whose kernels index its arrays."""
         if not isinstance(belief, Belief):
             raise validate.invalid("belief", "a Belief", belief, "give Belief.unpack(policy, data)")
         if belief.policy_id != policy.id:
             raise InvalidInput("the belief belongs to another policy or model; give the policy that created it")
-        return deepcopy(belief)
+        return belief
 
     @property
     def room(self) -> int:
@@ -213,7 +212,7 @@ class Belief:
         if n:
             belief.states[: len(_STATES)] = states
             if policy.evidence.update_posterior is not None:
-                policy.call(policy.evidence.update_posterior, belief)
+                policy._call(policy.evidence.update_posterior, belief)
         if np.isnan(belief.states).any() or not np.isfinite(belief.own).all():
             raise FileFormatError("the saved belief is invalid: it gives no posterior")
         return belief

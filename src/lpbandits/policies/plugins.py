@@ -11,10 +11,11 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.kernels.choices import validated_pair
+from lpbandits.kernels.choices import validated_pair, validated_probability
 from lpbandits.kernels.compiler import config, is_compiled, name_of, plugins_of, specialise
+from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Evidence, Feedback, Rule
-from lpbandits.typing import Json
+from lpbandits.typing import FloatArray, IntArray, Json
 from lpbandits.validate import short_repr
 
 _KINDS: dict[str, tuple[type[Evidence | Rule], str]] = {"evidence": (Evidence, "Refit()"), "rule": (Rule, "Sample()")}
@@ -31,6 +32,9 @@ _ARGUMENTS = {
 }
 """Arguments of the functions of evidences and rules."""
 
+TOLERANCE = 1e-6
+"""Of the probabilities that a plug-in returns."""
+
 
 def check_part(part: Any, name: Literal["evidence", "rule"]) -> None:
     """Raise `InvalidInput` unless `part` is a complete evidence or rule with settings that JSON can hold."""
@@ -41,6 +45,7 @@ def check_part(part: Any, name: Literal["evidence", "rule"]) -> None:
     for member in base.__annotations__:
         if not hasattr(type(part), member):
             raise InvalidInput(f"{owner} has no {member}; see lpbandits.policies.base")
+    validate.as_text(part.kind, f"the kind of {owner}")
     validate.as_choice(part.feedback, f"the feedback of {owner}", get_args(Feedback))
     for member, arguments in _ARGUMENTS.items():
         function: Any = getattr(part, member, None)
@@ -66,6 +71,28 @@ def settings_of(part: Any) -> Json:
     return asdict(part, dict_factory=plain)
 
 
+def scratch_of(part: Any, model: PreferenceModel) -> tuple[int, int]:
+    """Return the rows and columns of scratch that an evidence or a rule needs."""
+    name = f"work() of '{part.kind}'"
+    sides = validate.as_list(part.work(model), name, "two whole numbers")
+    if len(sides) != 2:
+        raise validate.invalid(name, "(rows, columns)", sides)
+    return validate.as_count(sides[0], name, low=0), validate.as_count(sides[1], name, low=0)
+
+
+def check_probabilities(values: Any, rule: Rule, actions: IntArray, k: int) -> FloatArray:
+    """Return the probabilities of k actions; raise unless they are possible, and 0 for those not in `actions`."""
+    name = f"probabilities() of '{rule.kind}'"
+    numbers = validate.as_floats(values, name, shape=(k,))
+    validate.check_entries(numbers, name, numbers < -TOLERANCE, "not be negative")
+    others = np.ones(k, dtype=bool)
+    others[actions] = False
+    validate.check_entries(numbers, name, others & (numbers > TOLERANCE), "be 0 for an action that is not allowed")
+    if abs(numbers.sum() - 1.0) > TOLERANCE:
+        raise InvalidInput(f"{name} must sum to 1, got {numbers.sum():g}")
+    return numbers
+
+
 @functools.cache
 def bind_expectations(
     function: Callable[..., Any], expected_rewards: Callable[..., None], predictive_sd: Callable[..., None]
@@ -77,8 +104,8 @@ def bind_expectations(
 
 @functools.cache
 def checked(function: Callable[..., Any], template: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a plug-in's `choose` or `tell` with the checks of a template of `kernels.choices`."""
-    if not is_compiled(function) or config.DISABLE_JIT:
+    """Return a plug-in's function with the checks of a template of `kernels.choices`."""
+    if template is not validated_probability and (not is_compiled(function) or config.DISABLE_JIT):
         function = _with_integers(function, (2,) if template is validated_pair else ())
     functions = {"function": function}
     return specialise(template, name_of(template.__name__, functions), functions, inline=True)
@@ -92,7 +119,7 @@ def _with_integers(function: Callable[..., Any], shape: tuple[int, ...]) -> Call
         value = function(*arguments)
         if np.shape(value) != shape or np.asarray(value).dtype.kind not in "iu":
             must = "two whole numbers" if shape else "a whole number"
-            raise IndexError(f"{function.__name__} must return {must}, got {short_repr(value)}")
+            raise InvalidInput(f"{function.__name__} must return {must}, got {short_repr(value)}")
         return value
 
     return call

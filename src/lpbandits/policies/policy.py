@@ -16,13 +16,26 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels import layout
-from lpbandits.kernels.choices import favourite_sets, validated_action, validated_pair, validated_tell
+from lpbandits.kernels.choices import (
+    favourite_sets,
+    validated_action,
+    validated_pair,
+    validated_probability,
+    validated_tell,
+)
 from lpbandits.kernels.compiler import plugins_of, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.base import Evidence, Feedback, Rule, require
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.plugins import bind_expectations, check_part, checked, settings_of
+from lpbandits.policies.plugins import (
+    bind_expectations,
+    check_part,
+    check_probabilities,
+    checked,
+    scratch_of,
+    settings_of,
+)
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
 from lpbandits.validate import short_repr
@@ -82,7 +95,7 @@ class Policy:
                 f"the rule '{rule.kind}' does not use the states of the evidence '{evidence.kind}'; combine it with "
                 "'tally'"
             )
-        _ = self.rewards, self.table, self.start_own  # raise now if the model lacks them
+        _ = self.rewards, self.table, self.start_own, self.settings, self.scratch  # raise now if they are invalid
         rule.check(self)
 
     @property
@@ -113,11 +126,19 @@ class Policy:
         rewards = self.rewards
         family = rewards.code if rewards.noise_known else layout.GAUSSIAN_UNKNOWN
         noise = 0.0 if rewards.noise is None else rewards.noise
-        rows = ((family, noise, rewards.weight), self.evidence.settings(), self.rule.settings())
+        parts: tuple[Evidence | Rule, ...] = (self.evidence, self.rule)
+        own = [validate.as_floats(part.settings(), f"settings() of '{part.kind}'", shape=(None,)) for part in parts]
+        rows = [np.array([family, noise, rewards.weight]), *own]
         out = np.zeros((len(rows), max(map(len, rows))))
         for i, row in enumerate(rows):
-            out[i, : len(row)] = validate.as_floats(row, "settings()", shape=(None,))
+            out[i, : len(row)] = row
         return out
+
+    @cached_property
+    def scratch(self) -> tuple[int, int]:
+        """Rows and columns of scratch of the rule and the evidence."""
+        shapes = [scratch_of(part, self.model) for part in (self.rule, self.evidence)]
+        return max(rows for rows, _ in shapes), max(columns for _, columns in shapes)
 
     @cached_property
     def start_states(self) -> FloatArray:
@@ -155,8 +176,11 @@ class Policy:
 
     @property
     def probability(self) -> Callable[..., float] | None:
-        """The rule's function, bound to the evidence's expectations if needed; None if it has none."""
-        return None if self.rule.probability is None else self._bound(self.rule.probability)
+        """The rule's function, bound to the evidence's expectations if needed and checked if it is a plug-in's."""
+        if self.rule.probability is None:
+            return None
+        probability = self._bound(self.rule.probability)
+        return checked(probability, validated_probability) if plugins_of(probability) else probability
 
     def _bound(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if not self.rule.needs_expectations:
@@ -174,8 +198,8 @@ class Policy:
         return Belief.new(self, room)
 
     def arrays(self, belief: Belief) -> Arrays:
-        """Return the arrays of the kernels: the policy's constants and a belief."""
-        b = belief
+        """Return the arrays of the kernels: the policy's constants and a belief, which must be one of this policy."""
+        b = Belief.checked(self, belief)
         return Arrays(self.ranks, self.table, self.settings, b.slots, b.states, b.own, b.order, b.work)
 
     def offer(self, allowed: Sequence[Label] | None) -> IntArray:
@@ -203,9 +227,12 @@ class Policy:
                 "lower it, or allow fewer actions"
             )
 
-    def probabilities(self, belief: Belief, allowed: IntArray) -> FloatArray:
+    def _probabilities(self, belief: Belief, allowed: IntArray) -> FloatArray:
         """Return the exact probability of each of the k actions at the next ask; empty `allowed` means all."""
-        out = self.rule.probabilities(self, belief, self.limited(allowed))
+        offered = self.limited(allowed)
+        out = self.rule.probabilities(self, belief, offered)
+        if plugins_of(type(self.rule)):
+            out = check_probabilities(out, self.rule, self.allowed(offered), self.model.n_actions)
         if self.explore:
             actions = self.allowed(allowed)
             self.check_floor(len(actions))
@@ -213,7 +240,7 @@ class Policy:
             out[actions] += self.explore
         return out
 
-    def offer_sets(self, offered: IntArray) -> IntArray:
+    def _offer_sets(self, offered: IntArray) -> IntArray:
         """Apply `limited` to a world's offered sets (people × rounds × actions; 1×1×0: all)."""
         if not self.rule.top:
             return offered
@@ -241,25 +268,28 @@ class Policy:
 
     def expected(self, belief: Belief) -> FloatArray:
         """Return m×k: the expected reward of each action under each state; 1×k without latent states."""
-        out = np.empty((max(belief.states.shape[1], 1), self.model.n_actions))
+        out = np.empty((max(self.start_states.shape[1], 1), self.model.n_actions))
         for z in range(len(out)):
-            self.call(self.evidence.expected_rewards, belief, z, out[z])
+            self._call(self.evidence.expected_rewards, belief, z, out[z])
         return out
 
     def predictive_sd(self, belief: Belief) -> FloatArray:
         """Return the standard deviation of each action that `Evidence.predictive_sd` defines."""
         out = np.empty(self.model.n_actions)
-        self.call(self.evidence.predictive_sd, belief, out)
+        self._call(self.evidence.predictive_sd, belief, out)
         return out
 
-    def call(self, function: Callable[..., Any], belief: Belief, *arguments: Any) -> Any:
+    def _call(self, function: Callable[..., Any], belief: Belief, *arguments: Any) -> Any:
         """Call a function of the evidence or the rule on a belief."""
         return with_plugin_errors(function)(self.arrays(belief), belief.tried, *arguments)
 
     def index_of(self, label: Any) -> int:
         """Return the index of an action's label."""
         try:
-            return self.model.index[label]
+            plain = (
+                label if type(label) in (str, int) else validate.as_label(label, "action")
+            )  # as a key, True equals 1
+            return self.model.index[plain]
         except validate.CONVERSION_ERRORS:
             names = ", ".join(map(short_repr, self.model.actions[:5])) + (", …" if self.model.n_actions > 5 else "")
             raise InvalidInput(

@@ -75,7 +75,7 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
         ),
         Offers(
             people.offered,
-            np.empty((1, 2, k), dtype=np.int64) if once else policy.offer_sets(people.offered),
+            np.empty((1, 2, k), dtype=np.int64) if once else policy._offer_sets(people.offered),
             np.zeros(k if once else 0, dtype=np.int64),
             np.array(favourites, dtype=np.int32),
         ),

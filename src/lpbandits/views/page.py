@@ -119,7 +119,8 @@ def vega_scripts() -> str:
 
     Bundling takes over a second, so the bundle of each version is kept in the user's cache folder.
     """
-    folder = paths.writable(paths.cache_path())
+    cache = paths.cache_path()
+    folder = None if cache is None else paths.private_folder(cache)
     file = folder / f"vega-{version('vl-convert-python')}.js" if folder is not None else None
     if file is not None and file.is_file():
         return file.read_text(encoding="utf-8")

@@ -9,12 +9,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from lpbandits.decisions.kernels.allowance import Allowed, DecisionBatch, gather, leader, limit
-from lpbandits.errors import InvalidInput
 from lpbandits.kernels.choices import apply_exploration_floor
-from lpbandits.kernels.compiler import compile_error, kernel, name_of, specialise
+from lpbandits.kernels.compiler import kernel, name_of, specialise, with_plugin_errors
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.tally import find, record
@@ -254,27 +252,17 @@ def kernel_of(policy: Policy) -> Callable[..., None]:
         sd_of = _compile(sd_by_one, deviation=sd_of_one)
     else:
         sd_of = _compile(sd_by_all, deviation=evidence.predictive_sd)
-    tell, choose = record_only if update_posterior else policy.tell, policy.choose
     compiled = _compile(
         deciding,
         inline=False,
-        tell=tell,
+        tell=record_only if update_posterior else policy.tell,
         update_posterior=update_posterior or no_update,
-        choose=choose,
+        choose=policy.choose,
         probability_of=policy.probability or unknown_probability,
         sampled_state=rule.sampled_state or no_state,
         forecast=_compile(reward_forecast, value_of=value_of, sd_of=sd_of),
     )
-
-    def decide(*arguments: Any) -> None:
-        try:
-            compiled(*arguments)
-        except NumbaError as error:
-            raise compile_error(error, choose, tell) from None
-        except IndexError as error:
-            raise InvalidInput(str(error)) from None
-
-    return decide
+    return with_plugin_errors(compiled)
 
 
 @functools.cache

@@ -6,7 +6,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.kernels.choices import pick, pick_untried, position
-from lpbandits.kernels.compiler import kernel
+from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, RULE, RULE_WORK, SUM, Arrays
 from lpbandits.kernels.random import FIRST, VALUE, largest_normal, normal, scrambled, uniform, unit, words
 from lpbandits.kernels.tally import find, totals
@@ -54,6 +54,25 @@ def _probability_of_largest(mean: FloatArray, sd: FloatArray, copies: FloatArray
     return out
 
 
+@jit_in_place
+def largest_draw(b: Arrays, n: int, offered: IntArray, word: np.uint64) -> int:
+    """Return the allowed tried action with the largest draw, if large means round small deviations away.
+
+    Differences of means and of deviations are compared, so that nothing is lost.
+    """
+    action = -1
+    best_mean = 0.0
+    best_deviation = -np.inf
+    for slot in range(n):
+        tried = b.order[0, slot]
+        deviation = b.work[SD, slot] * normal(scrambled(word, tried + 1))
+        if position(offered, tried) >= 0 and b.work[MEAN, slot] - best_mean > best_deviation - deviation:
+            action = tried
+            best_mean = b.work[MEAN, slot]
+            best_deviation = deviation
+    return action
+
+
 @dataclass(frozen=True)
 class Thompson(Rule):
     """Draw every action's mean from its normal posterior, play the largest; `top`: among the states' best actions."""
@@ -78,7 +97,7 @@ class Thompson(Rule):
     @staticmethod
     @kernel
     def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
-        """Play the action with the largest draw from N((μ₀/s₀² + Σr/σ²)/p, 1/p), where p = 1/s₀² + n/σ².
+        """Play the action with the largest draw from N(ȳ − (ȳ − μ₀)/(s₀² p), 1/p), where p = 1/s₀² + n/σ².
 
         All untried actions share one prior, so the largest of their draws is one draw of the maximum of that many
         normals, equally likely from each: exact, at a cost that does not grow with the number of actions.
@@ -88,24 +107,29 @@ class Thompson(Rule):
         prior_precision = b.settings[RULE, PRIOR_SD] ** -2
         reward_precision = b.settings[REWARDS, NOISE] ** -2
         for slot in range(n):  # a separate loop, which the compiler vectorises
-            precision = prior_precision + b.slots[COUNT, slot] * reward_precision
-            b.work[MEAN, slot] = (prior_mean * prior_precision + b.slots[SUM, slot] * reward_precision) / precision
-            b.work[SD, slot] = 1.0 / np.sqrt(precision)
+            variance = 1.0 / (prior_precision + b.slots[COUNT, slot] * reward_precision)
+            mean = b.slots[SUM, slot] / b.slots[COUNT, slot]
+            b.work[MEAN, slot] = mean - (mean - prior_mean) * (prior_precision * variance)
+            b.work[SD, slot] = np.sqrt(variance)
         word, second_word = words(seed, person, round_, VALUE, 0)
         action = -1
         best = -np.inf
-        for slot in range(n):
+        ties = False
+        for slot in range(n):  # without a branch for ties, which are rare
             tried = b.order[0, slot]
             if len(offered) > 0 and position(offered, tried) < 0:
                 continue
             untried -= 1
             draw = b.work[MEAN, slot] + b.work[SD, slot] * normal(scrambled(word, tried + 1))
-            if action < 0 or draw > best:
+            ties |= draw == best
+            if draw > best:
                 action = tried
                 best = draw
+        if ties:
+            action = largest_draw(b, n, offered, word)
         if untried > 0:
             z = largest_normal(unit(second_word), untried)
-            if action < 0 or prior_mean + b.settings[RULE, PRIOR_SD] * z > best:
+            if prior_mean + b.settings[RULE, PRIOR_SD] * z > best:
                 action = pick_untried(b.order, n, offered, untried, uniform(seed, person, round_, FIRST, 0))
         return action
 
@@ -115,7 +139,8 @@ class Thompson(Rule):
         tried, _, slots = np.intersect1d(allowed, belief.actions, assume_unique=True, return_indices=True)
         untried = np.setdiff1d(allowed, tried)
         precision = self.prior_sd**-2 + belief.slots[COUNT, slots] / noise**2
-        mean = (self.prior_mean * self.prior_sd**-2 + belief.slots[SUM, slots] / noise**2) / precision
+        mean = belief.slots[SUM, slots] / belief.slots[COUNT, slots]
+        mean -= (mean - self.prior_mean) * (self.prior_sd**-2 / precision)
         copies = np.ones(len(tried) + 1)
         copies[-1] = len(untried)
         probability = _probability_of_largest(
