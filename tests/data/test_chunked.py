@@ -22,7 +22,7 @@ from lpbandits.data.chunked import DiskBlocks
 from lpbandits.data.reader import open_ratings, spill_ratings
 from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput
-from lpbandits.fit import TwoStage, fit_states, states_of
+from lpbandits.fit import Em, TwoStage, fit_states, states_of
 from lpbandits.fit import clusters as cluster
 from lpbandits.fit.comparisons import compare, count_state
 from lpbandits.fit.taste import popularity
@@ -159,8 +159,9 @@ def test_a_log_that_fits_is_read_into_memory(tmp_path: Path, monkeypatch: pytest
     [
         (TwoStage(scale="raw", shrink=False), {"states": 3, "pairs_per_person": 8}),
         (TwoStage(seed=4), {"states": "auto", "max_states": 3}),
+        (Em(restarts=1, max_steps=20), {"states": 2}),
     ],
-    ids=["capped", "auto"],
+    ids=["capped", "auto", "em"],
 )
 def test_a_fit_is_equal_in_memory_on_disk_and_with_workers(
     estimator: Any, options: dict[str, Any], address: str

@@ -85,7 +85,9 @@ def cluster_people(
     validate.as_choice(scale, "scale", get_args(Scale))
     item_means = _item_means(log.map(_item_sums)) if scale == "cosine" else None
     sample = kmeans_sample(log, count, validate.as_seed(seed))
-    features = _features(log, sample, scale, item_means)
+    mask = np.isin(np.arange(people), sample)
+    # Block by block, because `scaled` needs many times the memory of its result.
+    features = sparse.vstack(list(log.map(_sampled_rows, scale, item_means, per_person=(mask,))), format="csr")
     size = BYTES_PER_KMEANS_RATING * int(log.log.counts[sample].sum()) + BYTES_PER_KMEANS_PERSON * len(sample)
     runs = 10 if len(log.log) <= SLOW_KMEANS_RATINGS else 2
     if restarts is not None:
@@ -114,14 +116,6 @@ def kmeans_sample(log: Blocks, states: int, seed: int) -> IntArray:
     order = np.random.default_rng([seed, 4]).permutation(len(counts))
     most = int(np.searchsorted(np.cumsum(counts[order]), MAX_EXACT_RATINGS // 2))
     return np.sort(order[: max(most, states)])
-
-
-def _features(log: Blocks, sample: IntArray, scale: str, item_means: FloatArray | None) -> sparse.csr_array:
-    """Return the rows of the sample, built block by block: `scaled` needs many times the memory of its result."""
-    mask = np.isin(np.arange(len(log.log.counts)), sample)
-    parts = list(log.map(_sampled_rows, scale, item_means, per_person=(mask,)))
-    rows: sparse.csr_array = sparse.vstack(parts, format="csr")
-    return rows
 
 
 def _sampled_rows(

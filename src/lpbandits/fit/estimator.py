@@ -83,6 +83,34 @@ class Estimate:
         rows = zip(self.unknown, self.utilities, self.fits, strict=True)
         return np.stack([np.lexsort((-fit.utilities, -utility, unknown)) for unknown, utility, fit in rows])
 
+    def distinct(self) -> "Estimate":
+        """Sort states by share, largest first, and join those with equal orderings, which a model holds once."""
+        keys = [ordering.tobytes() for ordering in self.orderings]
+        first: dict[bytes, int] = {}
+        for z in np.argsort(-self.shares, kind="stable").tolist():
+            first.setdefault(keys[z], z)
+        kept, places = list(first.values()), {key: place for place, key in enumerate(first)}
+        new = np.array([places[key] for key in keys])
+        notes, membership = self.warnings, self.membership
+        if len(kept) < len(keys):
+            notes += (
+                f"{len(keys)} states have only {pluralize(len(kept), 'different ordering')}; states with equal "
+                "orderings were joined: use fewer states",
+            )
+        if membership is not None:
+            membership = np.stack([membership[:, new == z].sum(axis=1) for z in range(len(kept))], axis=1)
+        return replace(
+            self,
+            fits=tuple(self.fits[z] for z in kept),
+            shares=np.bincount(new, weights=self.shares).astype(np.float64),
+            labels=new[self.labels],
+            utilities=self.utilities[kept],
+            errors=self.errors[kept],
+            unknown=self.unknown[kept],
+            warnings=notes,
+            membership=membership,
+        )
+
 
 @dataclass(frozen=True)
 class Estimator(abc.ABC):
@@ -125,68 +153,23 @@ class Estimator(abc.ABC):
 
     @abc.abstractmethod
     def __call__(
-        self,
-        log: Blocks,
-        states: int,
-        *,
-        pairs_per_person: int | None = None,
-        holdout: BoolArray | None = None,
-        distinct: bool = False,
-        watch: Stopwatch,
+        self, log: Blocks, states: int, *, pairs_per_person: int | None, holdout: BoolArray | None, watch: Stopwatch
     ) -> Estimate:
         """Fit `states` states and, if that is cheap, also `excluding_holdout` without the people of the mask `holdout`.
 
-        The result is that of `estimate`, to which `distinct` is passed on.
+        The result is that of `estimate`.
         """
 
     def estimate(
-        self,
-        fits: Sequence[BradleyTerry],
-        shares: FloatArray,
-        labels: IntArray,
-        scatter: Scatter,
-        *,
-        distinct: bool = False,
-        **others: Any,
+        self, fits: Sequence[BradleyTerry], shares: FloatArray, labels: IntArray, scatter: Scatter, **others: Any
     ) -> Estimate:
-        """Return the estimate with standard errors and, if `shrink` is set, utilities shrunk towards the other states.
-
-        With `distinct`, states are sorted by share, largest first, and those with equal orderings are joined: a model
-        holds each ordering once.
-        """
+        """Return the estimate with standard errors and, if `shrink` is set, with utilities shrunk over states."""
         utilities, errors = np.stack([fit.utilities for fit in fits]), scatter.errors(self.prior_sd)
         unknown = np.stack([fit.never_compared for fit in fits])
         if self.shrink:
             utilities, errors = shrink_states(utilities, ~unknown, scatter, prior_sd=self.prior_sd)
             unknown = np.broadcast_to(unknown.all(axis=0), unknown.shape)
-        estimate = Estimate(tuple(fits), shares, labels, utilities, errors, unknown, **others)
-        if not distinct:
-            return estimate
-        keys = [ordering.tobytes() for ordering in estimate.orderings]
-        first: dict[bytes, int] = {}
-        for z in np.argsort(-shares, kind="stable").tolist():
-            first.setdefault(keys[z], z)
-        kept, places = list(first.values()), {key: place for place, key in enumerate(first)}
-        new = np.array([places[key] for key in keys])
-        notes, membership = estimate.warnings, estimate.membership
-        if len(kept) < len(keys):
-            notes += (
-                f"{len(keys)} states have only {pluralize(len(kept), 'different ordering')}; states with equal "
-                "orderings were joined: use fewer states",
-            )
-        if membership is not None:
-            membership = np.stack([membership[:, new == z].sum(axis=1) for z in range(len(kept))], axis=1)
-        return replace(
-            estimate,
-            fits=tuple(fits[z] for z in kept),
-            shares=np.bincount(new, weights=shares).astype(np.float64),
-            labels=new[labels],
-            utilities=utilities[kept],
-            errors=errors[kept],
-            unknown=unknown[kept],
-            warnings=notes,
-            membership=membership,
-        )
+        return Estimate(tuple(fits), shares, labels, utilities, errors, unknown, **others)
 
 
 def as_estimator(value: Any) -> Estimator:

@@ -158,7 +158,7 @@ def fit_states(
         # Avoid a second KMeans: the states are fitted with and without the held-out people from the same clusters.
         quick = share > 0 and curve is None and cap is None and len(ratings) > SLOW_KMEANS_RATINGS
         holdout = np.isin(np.arange(people), split_people(people, share, seed)[1]) if quick else None
-        estimate = estimator(log, states, pairs_per_person=cap, holdout=holdout, distinct=True, watch=watch)
+        estimate = estimator(log, states, pairs_per_person=cap, holdout=holdout, watch=watch).distinct()
         scores = score_fit(log, estimator, estimate, options, curve=curve, holdout=holdout, watch=watch)
         with watch.part("means"):
             means = state_means(log, estimate)

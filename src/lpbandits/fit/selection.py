@@ -91,7 +91,7 @@ class Holdout:
     def score(self, estimator: Estimator, states: int, pairs_per_person: int | None) -> FitScore:
         """Fit states to the training people and score the held-out people."""
         fit = estimator.among(self.people)
-        estimate = fit(self.training, states, pairs_per_person=pairs_per_person, watch=Stopwatch())
+        estimate = fit(self.training, states, pairs_per_person=pairs_per_person, holdout=None, watch=Stopwatch())
         return score_comparisons(self.heldout, estimate)
 
 

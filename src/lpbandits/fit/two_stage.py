@@ -58,14 +58,7 @@ class TwoStage(Estimator):
     method: ClassVar[str] = "two-stage"
 
     def __call__(
-        self,
-        log: Blocks,
-        states: int,
-        *,
-        pairs_per_person: int | None = None,
-        holdout: BoolArray | None = None,
-        distinct: bool = False,
-        watch: Stopwatch,
+        self, log: Blocks, states: int, *, pairs_per_person: int | None, holdout: BoolArray | None, watch: Stopwatch
     ) -> Estimate:
         """Cluster, then fit the states one after another, so that few k×k matrices are in memory.
 
@@ -97,7 +90,7 @@ class TwoStage(Estimator):
             rest = labels[~holdout]
             excluding = self.estimate(fewer, np.bincount(rest, minlength=states) / len(rest), rest, scatter)
         notes: Json = {"warnings": clusters.warnings, "excluding_holdout": excluding}
-        return self.estimate(fits, clusters.shares, labels, scatter, distinct=distinct, **notes)
+        return self.estimate(fits, clusters.shares, labels, scatter, **notes)
 
 
 def count_states(
