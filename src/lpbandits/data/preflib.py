@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from lpbandits.data.tables import DAMAGED, Table
+from lpbandits.data.tables import DAMAGED, Table, first_line
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_memory
 
@@ -40,6 +40,7 @@ class PrefLibTable(Table):
     remedy = DAMAGED
 
     def __init__(self, name: str, path: Path) -> None:
+        first_line(name, path)
         super().__init__(name, pl.LazyFrame(), rows=path.stat().st_size // 16)
         self._path = path
         self._names: dict[int, str] = {}
