@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from lpbandits.data import Ratings, read_ratings, reader
 from lpbandits.data import blocks as blocks_
-from lpbandits.data.blocks import Blocks, MemoryBlocks
-from lpbandits.data.chunked import DiskBlocks
+from lpbandits.data.blocks import Blocks
 from lpbandits.data.reader import open_ratings, spill_ratings
 from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput
@@ -211,7 +210,7 @@ def test_item_means_of_a_large_log_take_fewer_passes(monkeypatch: pytest.MonkeyP
     log = read_ratings(rows(7, people=900, each=8))
     passes = []
 
-    class Counted(MemoryBlocks):
+    class Counted(Blocks):
         def map(self, stage: Any, *common: Any, per_person: Any = ()) -> Iterator[Any]:
             passes.append(stage.__name__)
             return super().map(stage, *common, per_person=per_person)
@@ -237,7 +236,7 @@ def test_counts_are_equal_in_memory_and_with_workers(cap: int | None, tmp_path: 
     labels, holdout = np.arange(300) % 3, np.arange(300) % 5 == 0
     options: Any = {"pairs_per_person": cap, "seed": 3}
     with Threads(1) as pool, executor_for(2) as executor:
-        places: list[Blocks] = [MemoryBlocks(log, pool), DiskBlocks(write_chunks(log, tmp_path), executor, pool)]
+        places: list[Blocks] = [Blocks(log, pool), Blocks(write_chunks(log, tmp_path), pool, executor=executor)]
         counts = [list(count_states(place, labels, 3, holdout=holdout, **options)) for place in places]
     for z, (in_memory, on_disk) in enumerate(zip(*counts, strict=True)):
         for first, second in zip(in_memory, on_disk, strict=True):

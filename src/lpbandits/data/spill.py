@@ -178,8 +178,17 @@ def write_blocks(scratch: Scratch, pieces: Iterable[Sequence[NDArray[Any]]], abo
         pending = counts[last[0]], action[last[1]], rating[last[1]]  # the last block may continue
     if len(pending[0]):
         write(*pending)
-    labels = {"people": about.people, "actions": about.actions, "dropped": about.dropped, "layout": about.layout}
-    return ChunkedRatings(folder=scratch.folder, counts=np.concatenate(all_counts), scratch=scratch.most, **labels)
+    counts = np.concatenate(all_counts)
+    return ChunkedRatings(
+        folder=scratch.folder,
+        counts=counts,
+        edges=block_edges(counts),
+        people=about.people,
+        actions=about.actions,
+        dropped=about.dropped,
+        layout=about.layout,
+        scratch=scratch.most,
+    )
 
 
 def write_chunks(ratings: Ratings, folder: Path) -> ChunkedRatings:
