@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpbandits.data import Ratings
-from lpbandits.data.blocks import Blocks, MemoryBlocks, as_blocks, block_edges, parallel_sum, split_people, subsample
+from lpbandits.data.blocks import Blocks, as_blocks, block_edges, parallel_sum, split_people, subsample
 from lpbandits.fit import Em, TwoStage
 from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.fit.state_means import _squares, _state_sums, state_means
@@ -27,7 +27,7 @@ from tests.logs import log_of
 Patch = pytest.MonkeyPatch
 
 
-class Scattered(MemoryBlocks):
+class Scattered(Blocks):
     """Blocks that are copies and processed in random order."""
 
     def __init__(self, log: Ratings, ratings: int, threads: int) -> None:
@@ -59,7 +59,11 @@ def random_log(seed: int = 0, people: int = 90, k: int = 14, share: float = 0.5)
 
 def estimate_of(log: Ratings, estimator: Estimator) -> Estimate:
     with Threads(1) as pool:
+<<<<<<< HEAD
         return estimator(MemoryBlocks(log, pool), 2, pairs_per_person=None, holdout=None, watch=Stopwatch())
+=======
+        return estimator(Blocks(log, pool), 2, watch=Stopwatch())
+>>>>>>> w3-phase1
 
 
 def fitted(log: Ratings | Blocks, threads: int) -> TasteFit:
@@ -184,7 +188,7 @@ def test_state_means_do_not_depend_on_threads_or_storage(estimator: Estimator, s
     results = []
     for count in (1, 2, 3):
         with Threads(count) as pool:
-            assert len(MemoryBlocks(log, pool).edges) > 2
+            assert len(Blocks(log, pool).edges) > 2
             results.append(state_means(log, estimate, pool))
         results.append(state_means(Scattered(log, 300, count), estimate))
     for one in results[1:]:

@@ -84,7 +84,7 @@ def fit(
         ratings,
         max_memory=most,
         scratch=scratch,
-        files=chosen_workers not in (None, 1),
+        files=None if chosen_workers in (None, 1) else True,
         **options.read_options(context),
     ) as (log, read_seconds):
         note = slow_note(log) if method == "em" else None

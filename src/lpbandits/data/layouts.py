@@ -1,7 +1,7 @@
 """Layouts of a table of ratings (long, wide, rankings): which columns it has, brought to one rating per row."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -58,10 +58,13 @@ def to_long(table: Table, options: ReadOptions) -> LongTable:
     if layout == "auto":
         layout, person = _recognise(table, options)
     if layout == "long":
-        chosen = guess_columns(table, options.columns)
-        ranks = "rank" in chosen
-        chosen = {"rating" if role == "rank" else role: index for role, index in chosen.items()}
-        return LongTable(table.columns(**chosen), "long", ranks=ranks)
+        roles = ("person", "action", "rating" if options.rank is None else "rank")
+        chosen = {role: find_column(table, role, options.columns[role]) for role in roles}
+        if len(set(chosen.values())) < len(chosen):
+            names = _join(table.names[index] for index in chosen.values())
+            raise InvalidInput(f"{', '.join(roles)} must be three columns of {table.name}, got {names}; name others")
+        columns = dict(zip(KNOWN_NAMES, chosen.values(), strict=True))
+        return LongTable(table.columns(**columns), "long", ranks=options.rank is not None)
     _refuse(options, ("action", "rating", "rank"), f"with layout {layout!r} only the person has a column to name")
     for column, file in table.lacking.items():
         raise lacks(file, column, f"in a table with layout {layout!r}")
@@ -199,25 +202,12 @@ def _label(name: str, dtype: pl.DataType) -> pl.Expr:
     return pl.when(~is_blank(name, dtype, blanks=("",))).then(cell.cast(pl.String)).alias(name)
 
 
-def guess_columns(
-    table: Table, named: Mapping[str, str | None], roles: Sequence[str] = tuple(KNOWN_NAMES)
-) -> dict[str, int]:
-    """Return the number of the column of each role: person, action and rating (or rank, if that is named).
-
-    >>> guess_columns(Table("books", pl.LazyFrame({"User-ID": [1], "ISBN": [7], "Book-Rating": [5]})), {})
-    {'person': 0, 'action': 1, 'rating': 2}
-    """
-    last = "rating" if named.get("rank") is None else "rank"
-    renamed = [last if role == "rating" else role for role in roles]
-    chosen = {role: find_column(table, role, named.get(role)) for role in renamed}
-    if len(set(chosen.values())) < len(chosen):
-        names = _join(table.names[index] for index in chosen.values())
-        raise InvalidInput(f"person, action and {last} must be three columns of {table.name}, got {names}; name others")
-    return chosen
-
-
 def find_column(table: Table, role: str, wanted: str | None) -> int:
-    """Return the number of the column with the wanted name, by default of the only one whose name suggests the role."""
+    """Return the number of the column with the wanted name, by default of the only one whose name suggests the role.
+
+    >>> find_column(Table("books", pl.LazyFrame({"User-ID": [1], "ISBN": [7], "Book-Rating": [5]})), "action", None)
+    1
+    """
     names, lacking = table.names, table.lacking
     candidates = like(names, role) if wanted is None else [name for name in names if name == wanted]
     if len(candidates) == 1:

@@ -7,11 +7,15 @@ done within the limit is refused before it starts. Sizes are estimates from meas
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import memory_limit
 from lpbandits.text import size_text
 from lpbandits.typing import Label
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # Bytes of a process
 BYTES_PER_PROCESS = 400 * 10**6  # this one, with its libraries and compiled kernels
@@ -120,7 +124,7 @@ def memory_budget(
     return MemoryBudget(limit, used_bytes, local_workers, workers, set_by_user=limit_bytes is not None)
 
 
-def people_size(people: Sequence[Label]) -> int:
+def people_size(people: "Sequence[Label] | pl.Series") -> int:
     """Return the bytes that people take, from the size of the first labels.
 
     >>> people_size(["ann", "bo"])

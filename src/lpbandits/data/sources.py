@@ -21,9 +21,6 @@ from lpbandits.io.paths import as_path
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
 """Names of the ratings in a MovieLens folder or zip."""
 
-MOVIELENS = ("userId", "movieId", "rating")
-"""Columns of the MovieLens files without a header line."""
-
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 """Suffixes of PrefLib's files of rankings."""
 
@@ -56,18 +53,33 @@ def open_table(origin: Any, options: ReadOptions, *, narrow: bool = False) -> It
     if isinstance(origin, PandasFrame):
         yield PandasTable("the frame", origin, wide=options.layout == "wide")
         return
-    name, paths = find_files(origin)
-    if paths[0].suffix.lower() == ".parquet":
+    if isinstance(origin, str | os.PathLike) and os.path.isfile(origin):  # noqa: PTH113 - False for an invalid name
+        path = as_path(origin)
+        name, paths = path.name, [path]
+    else:
+        name, paths = find_files(origin)
+        path = paths[0]
+    if path.suffix.lower() == ".parquet":
         folder = os.path.commonpath([path.absolute().parent for path in paths])
         names = [path.absolute().relative_to(folder).as_posix() for path in paths]
         yield ParquetTable(name if len(paths) > 1 else names[0], paths, names)
         return
-    path = paths[0]
+    limit = options.unpack_limit
     with contextlib.ExitStack() as stack:
         try:
             if path.suffix.lower() == ".zip":
-                path, name = _unpack(path, stack.enter_context(temporary_folder()), options.unpack_limit)
-            table = _open_file(path, name, options.unpack_limit, stack, narrow=narrow)
+                path, name = _unpack(path, stack.enter_context(temporary_folder()), limit)
+            file = path.name.lower()
+            if file.endswith(".parquet.gz"):
+                raise InvalidInput(f"{name} is gzipped Parquet, which is compressed already; unpack it: gunzip {name}")
+            if file.endswith(".parquet"):
+                table: Table = ParquetTable(name, [path], [name])
+            elif file.endswith(".xlsx"):
+                table = _open_workbook(path, name, limit)
+            else:
+                text = stack.enter_context(decompressed(path, name, limit))
+                preflib = file.removesuffix(".gz").endswith(PREFLIB)
+                table = PrefLibTable(name, text) if preflib else TextTable(name, text, path.name, narrow=narrow)
         except (OSError, EOFError, zlib.error) as error:
             raise InvalidInput(f"cannot read {name}: {error}; {DAMAGED}") from None
         yield table
@@ -87,8 +99,6 @@ def find_files(origin: Any) -> tuple[str, list[Path]]:
         )
     place = as_path(origin)
     try:
-        if place.is_file():
-            return place.name, [place]
         if place.is_dir():
             return _find_in_folder(place)
         if place.exists():
@@ -160,39 +170,6 @@ def _unpack(archive: Path, folder: Path, limit: int | None) -> tuple[Path, str]:
         if member in extracted:
             return folder / member, extracted[member]
     raise InvalidInput(f"{archive} holds no ratings: none of {', '.join(MEMBERS)}; unpack it and name the file")
-
-
-def _open_file(path: Path, name: str, limit: int | None, stack: contextlib.ExitStack, *, narrow: bool) -> Table:
-    """Open one file, whose format follows from its name and first line; a decompressed copy is put on the stack."""
-    file = path.name.lower()
-    if file.endswith(".parquet.gz"):
-        raise InvalidInput(f"{name} is gzipped Parquet; Parquet is compressed already, so unpack it: gunzip {name}")
-    if file.endswith(".parquet"):
-        return ParquetTable(name, [path], [name])
-    if file.endswith(".xlsx"):
-        return _open_workbook(path, name, limit)
-    text = stack.enter_context(decompressed(path, name, limit))
-    with text.open("rb") as raw:
-        start = raw.readline(2**20)
-    if not start.strip():
-        raise InvalidInput(f"{name} is empty or starts with a blank line; its first line must name the columns")
-    try:
-        line = start.decode("utf-8-sig").rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{name} is not UTF-8 text; save it as UTF-8 CSV or as Parquet") from None
-    if file.removesuffix(".gz").endswith(PREFLIB):
-        return PrefLibTable(name, text)
-    if path.name == "u.data":
-        return TextTable(name, text, "\t", MOVIELENS)
-    if "::" in line and file.endswith(".dat"):
-        return TextTable(name, text, ":", MOVIELENS, step=2)
-    separator = max(",\t;|", key=line.count)
-    if not line.count(separator) and not narrow:
-        raise InvalidInput(
-            f"{name} is not a table: its first line {line[:60]!r} has no comma, tab, semicolon or bar; give a CSV, TSV "
-            "or Parquet file with one rating per row"
-        )
-    return TextTable(name, text, separator)
 
 
 def _open_workbook(path: Path, name: str, limit: int | None) -> Table:

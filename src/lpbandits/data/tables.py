@@ -25,6 +25,9 @@ NEVER_BLANK = pl.lit(False)
 EMPTY_LINE = pl.all_horizontal(pl.all().is_null())
 """Rows that count as blank: none in a frame; in text and workbooks, those with no value in any column."""
 
+MOVIELENS = ("userId", "movieId", "rating")
+"""Columns of the MovieLens files without a header line."""
+
 MAX_EXACT = 2**53
 """Smaller integers are exact as floats."""
 
@@ -96,19 +99,29 @@ class Table:
 
 
 class TextTable(Table):
-    """CSV, TSV or MovieLens text; MovieLens files have no header line, but known columns.
+    """CSV, TSV or MovieLens text; MovieLens files, known by the name `file`, have no header line, but known columns.
 
-    With `step` 2 only every other field is a column: the '::' of MovieLens is read as ':' with an empty field between.
+    The '::' of MovieLens is read as ':' with an empty field between, so that every other field is a column.
     """
 
     row_word = "line"
     remedy = DAMAGED
 
-    def __init__(self, name: str, path: Path, separator: str, known: Sequence[str] = (), step: int = 1) -> None:
-        frame = pl.scan_csv(path, separator=separator, has_header=not known, infer_schema=False, glob=False)
-        rows, first_row = path.stat().st_size // 16, 1 if known else 2
-        super().__init__(name, frame, rows=rows, first_row=first_row, blank=EMPTY_LINE)
-        self.known, self._path, self._separator, self._step = known, path, separator, step
+    def __init__(self, name: str, path: Path, file: str, *, narrow: bool) -> None:
+        line = first_line(name, path)
+        self._path, self._separator, self._step = path, max(",\t;|", key=line.count), 1
+        if file == "u.data":
+            self._separator, self.known = "\t", MOVIELENS
+        elif "::" in line and file.lower().endswith(".dat"):
+            self._separator, self.known, self._step = ":", MOVIELENS, 2
+        elif not line.count(self._separator) and not narrow:
+            raise InvalidInput(
+                f"{name} is not a table: its first line {line[:60]!r} has no comma, tab, semicolon or bar; give a CSV, "
+                "TSV or Parquet file with one rating per row"
+            )
+        header = not self.known
+        frame = pl.scan_csv(path, separator=self._separator, has_header=header, infer_schema=False, glob=False)
+        super().__init__(name, frame, rows=path.stat().st_size // 16, first_row=1 + header, blank=EMPTY_LINE)
 
     @cached_property
     def _fields(self) -> list[str]:
@@ -133,6 +146,18 @@ class TextTable(Table):
         except (csv.Error, OSError) as fault:
             return InvalidInput(f"{self.name}, line {line + 1}: {fault}; correct or remove the line")
         return super().fault(error)
+
+
+def first_line(name: str, path: Path) -> str:
+    """Return the first line of a text."""
+    with path.open("rb") as raw:
+        start = raw.readline(2**20)
+    if not start.strip():
+        raise InvalidInput(f"{name} is empty or starts with a blank line; its first line must name the columns")
+    try:
+        return start.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{name} is not UTF-8 text; save it as UTF-8 CSV or as Parquet") from None
 
 
 class PandasTable(Table):

@@ -16,7 +16,7 @@ from lpbandits import validate
 from lpbandits.data.blocks import block_edges
 from lpbandits.data.cleaning import all_integers, clean_rows, label_expr
 from lpbandits.data.columns import ReadOptions
-from lpbandits.data.layouts import guess_columns, like
+from lpbandits.data.layouts import find_column, like
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.sources import open_table
 from lpbandits.data.spill import Codes
@@ -59,7 +59,8 @@ def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.
     with open_table(path, ReadOptions(), narrow=True) as table, table.readable():
         names = [*table.names, *table.lacking]
         roles = [optional, role] if optional is not None and like(names, optional) else [role]
-        frame = table.columns(**guess_columns(table, {}, roles)).filter(~pl.col("blank")).select(roles).collect()
+        chosen = {name: find_column(table, name, None) for name in roles}
+        frame = table.columns(**chosen).filter(~pl.col("blank")).select(roles).collect()
         for name in roles:
             if (missing := frame[name].null_count()) > 0:
                 raise InvalidInput(f"{table.name} has {missing:,} rows without a {name}; correct or remove them")

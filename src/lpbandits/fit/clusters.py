@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from lpbandits import validate
-from lpbandits.data.blocks import MAX_EXACT_RATINGS, Blocks, MemoryBlocks
+from lpbandits.data.blocks import MAX_EXACT_RATINGS, Blocks
 from lpbandits.data.memory import BYTES_PER_KMEANS_PERSON, BYTES_PER_KMEANS_RATING
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
@@ -78,7 +78,7 @@ def cluster_people(
     count = validate.as_count(states, "states")
     if isinstance(ratings, Ratings):
         with Threads(threads) as pool:
-            return cluster_people(MemoryBlocks(ratings, pool), count, scale=scale, restarts=restarts, seed=seed)
+            return cluster_people(Blocks(ratings, pool), count, scale=scale, restarts=restarts, seed=seed)
     log, people = ratings, len(ratings.log.people)
     if count > people:
         raise InvalidInput(f"states must be at most the number of people, {people}, got {count}")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.blocks import Blocks, MemoryBlocks, block_edges, largest_block
-from lpbandits.data.chunked import ChunkedRatings, DiskBlocks
+from lpbandits.data.blocks import Blocks, block_edges, largest_block
+from lpbandits.data.chunked import ChunkedRatings
 from lpbandits.data.memory import BYTES_PER_TASTE_PAIR, memory_budget
 from lpbandits.data.names import name_actions
 from lpbandits.data.ratings import Ratings, as_ratings
@@ -56,15 +56,12 @@ def open_blocks(
             workers=0 if executor.in_process else executor.n_workers,
             limit_bytes=limit_bytes,
         )
-        if isinstance(ratings, Ratings) and executor.in_process:
-            yield MemoryBlocks(ratings, pool, budget)
-            return
-        if isinstance(ratings, Ratings):
+        if isinstance(ratings, Ratings) and not executor.in_process:
             folder = stack.enter_context(temporary_folder(None if scratch is None else as_path(scratch).absolute()))
             ratings = write_chunks(ratings, folder)
-        log = DiskBlocks(ratings, executor, pool, budget)
-        log.probe()
-        yield log
+        if isinstance(ratings, ChunkedRatings):
+            ratings.probe(executor)
+        yield Blocks(ratings, pool, budget, executor)
 
 
 @translate_errors("fitting states")

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from lpbandits.data.blocks import Blocks
-from lpbandits.data.chunked import DiskBlocks, peak_of_process
+from lpbandits.data.chunked import ChunkedRatings, peak_of_process
 from lpbandits.data.names import Naming
 from lpbandits.fit.clusters import raters_of, variance_between
 from lpbandits.fit.estimator import Estimate, Estimator
@@ -208,7 +208,7 @@ class Fit:
 def _space(log: Blocks) -> Json:
     """Return where the log was, its number of blocks, and the peaks of disk and memory use."""
     where, scratch, peaks = "memory", 0, dict([peak_of_process()])
-    if isinstance(log, DiskBlocks):
+    if isinstance(log.log, ChunkedRatings):
         where, scratch, peaks = "files", log.log.scratch, log.peaks | peaks
     total = sum(peaks.values()) or None
     return {"log": where, "parts": len(log.edges) - 1, "scratch_bytes": scratch, "peak_bytes": total}

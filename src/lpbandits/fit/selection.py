@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.blocks import Blocks, MemoryBlocks, as_blocks
+from lpbandits.data.blocks import Blocks, as_blocks
 from lpbandits.data.memory import BYTES_PER_RATING
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
@@ -109,7 +109,7 @@ def split_holdout(log: Blocks, share: float, *, seed: int) -> Holdout | None:
     subject, remedy = f"{size:,} ratings of training and held-out people", "give a number of states (--states 5)"
     log.budget.check(subject, BYTES_PER_RATING * size, remedy)
     budget = log.budget.reserve(size)
-    return Holdout(used, *(MemoryBlocks(log.subset(part), log.pool, budget) for part in (used, unused)))
+    return Holdout(used, *(Blocks(log.subset(part), log.pool, budget) for part in (used, unused)))
 
 
 def split_people(people: int, share: float, seed: int) -> tuple[IntArray, IntArray]:
