@@ -150,9 +150,8 @@ def test_version_option() -> None:
 
 def command(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[str]:
     code = settings.pop("code", "from lpbandits.cli import main; main()")
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, **settings
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **settings}
+    return subprocess.run([sys.executable, "-c", code, *arguments], text=True, check=False, **pipes)
 
 
 FAULTY = """
@@ -193,13 +192,7 @@ def test_every_error_is_one_line_with_an_exit_code(error: str, code: int, words:
 
 def test_full_or_closed_standard_output_is_handled() -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "lpbandits", "policies", "--json"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        done = command("policies", "--json", stdout=full)
     assert done.returncode == 2
     assert done.stderr == "lpb: cannot write to standard output: No space left on device\n"
     shell = f"{sys.executable} -m lpbandits policies >&- 2>&-"
@@ -207,7 +200,7 @@ def test_full_or_closed_standard_output_is_handled() -> None:
 
 
 def test_characters_outside_the_encoding_are_replaced() -> None:
-    done = command("reproduce", "--list", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = command("simulate", "--help", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert "?" in done.stdout
     assert done.stdout.isascii()

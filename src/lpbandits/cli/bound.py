@@ -1,5 +1,6 @@
 """`lpb bound`: lower bounds on regret."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,25 +59,18 @@ def bound(
         if not names:
             options.reject(context, ("rounds", "repeats"), "needs --policies; add them, or remove it")
     sizes: dict[str, Any] = {"states": states, "actions": actions, "gap": gap, "noise": 1.0 if noise is None else noise}
-    run: dict[str, Any] = {
-        "people": people,
-        "seed": seed,
-        "policies": names,
-        "rounds": rounds,
-        "repeats": repeats,
-        "threads": threads,
-    }
-    worlds = {(axis, value): world_at(axis, value, **sizes) for axis in axes for value in AXES[axis][1]}
-    plain = [] if model is not None else [SyntheticWorld(**sizes)]
+    run = partial(bound_world, people=people, seed=seed, policies=names, rounds=rounds, repeats=repeats)
     if out is not None:
         as_folder(out)
     with progress_bar("computing") as report:
-        computed = {at: bound_world(world, **run, progress=report) for at, world in worlds.items()}
-        studies = {axis: [(value, computed[axis, value]) for value in AXES[axis][1]] for axis in axes}
         if model is not None:
             bounds = bound_model(PreferenceModel.load(model), state=state, means=own_means or None, noise=noise)
         else:
-            bounds = bound_world(plain[0], **run, progress=report)
+            bounds = run(SyntheticWorld(**sizes), threads=threads, progress=report)
+        studies = {
+            axis: [(x, run(world_at(axis, x, **sizes), threads=threads, progress=report)) for x in AXES[axis][1]]
+            for axis in axes
+        }
     if out is not None:
         with progress_bar("drawing charts"):
             save_bounds(bounds, studies, out)

@@ -28,7 +28,7 @@ def inspect(
     Example: `lpb inspect model.json --out report`
     """
     from lpbandits.data.names import name_actions, read_names
-    from lpbandits.inspection.facts import verdict_lines, warning_lines
+    from lpbandits.inspection.facts import TASTE_RULE, taste_lines, taste_table, verdict_lines, warning_lines
     from lpbandits.inspection.inspect import inspect_model
     from lpbandits.model import PreferenceModel
 
@@ -50,7 +50,10 @@ def inspect(
     _show_states(inspection, display(model, None))
     if not inspection.silence:
         _show_contrasts(inspection)
-    _show_taste(inspection)
+    if inspection.taste is not None:
+        say("\n" + "\n".join(taste_lines(inspection.taste)))
+        if inspection.taste.directions:
+            print_table("\nStrongest taste factors", *taste_table(inspection.taste), note=TASTE_RULE)
     for warning in warning_lines(inspection.fit):
         say(f"warning: {warning}", style="yellow")
     if out is not None:
@@ -101,13 +104,3 @@ def _show_contrasts(inspection: "Inspection") -> None:
         ]
         title = f"\nActions with the most different ranks (1 is best, – unknown){part}"
         print_table(title, ["action", "spread", *(f"in {name}" for name in numbers)], rows)
-
-
-def _show_taste(inspection: "Inspection") -> None:
-    from lpbandits.inspection.facts import TASTE_RULE, taste_lines, taste_table
-
-    if inspection.taste is None:
-        return
-    say("\n" + "\n".join(taste_lines(inspection.taste)))
-    if inspection.taste.directions:
-        print_table("\nStrongest taste factors", *taste_table(inspection.taste), note=TASTE_RULE)

@@ -90,12 +90,11 @@ def reproduce(
             store_case(folder, figure, case, seed, table, seconds)  # at once: an interrupt loses no finished case
             finished[case.figure, case.name] = table
             report(f"{figure.name}, {case.name}", len(finished), len(work))
-    tables = {}
-    for figure in figures:
-        named = ((case.name, finished[case.figure, case.name]) for case in figure.cases(size))
-        tables[figure.name] = pl.concat(
-            [table.with_columns(case=pl.lit(name)) for name, table in named], how="diagonal"
-        )
+    named = {key: table.with_columns(case=pl.lit(key[1])) for key, table in finished.items()}
+    tables = {
+        figure.name: pl.concat([named[figure.name, case.name] for case in figure.cases(size)], how="diagonal")
+        for figure in figures
+    }
     claims = check_claims(tables)
     seconds = time.perf_counter() - started
     page = save_reproduction(

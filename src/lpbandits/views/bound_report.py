@@ -40,7 +40,9 @@ def bound_table(bounds: Bounds) -> tuple[list[str], list[list[str]]]:
     rows = []
     for name, (title, knows) in _BOUNDS.items():
         printed = summary["printed"].get(name)
-        rows.append([title, knows, *_cells(summary["bounds"][name]), "" if printed is None else _printed(printed)])
+        cell = "" if printed is None else _significant(printed["mean"])
+        cell += f" (+{printed['infinite']} infinite)" if printed and printed["infinite"] else ""
+        rows.append([title, knows, *_cells(summary["bounds"][name]), cell])
     rows += [[f"{name_of(name)}, measured", "", *_cells(spread), ""] for name, spread in summary["growth"].items()]
     return ["regret per log T", "policy", "mean", "± se", "sd", "median", "as printed"], rows
 
@@ -110,12 +112,9 @@ def findings(study: Study) -> list[str]:
     return out
 
 
-def _cells(spread: Mapping[str, float | None]) -> list[str]:
-    if spread["mean"] is None:
-        return ["–"] * 4
-    return [f"{spread[name]:.3g}" for name in ("mean", "se", "sd", "median")]
+def _cells(spread: Json) -> list[str]:
+    return [_significant(spread[name]) for name in ("mean", "se", "sd", "median")]
 
 
-def _printed(spread: Mapping[str, float | None]) -> str:
-    mean = "–" if spread["mean"] is None else f"{spread['mean']:.3g}"
-    return f"{mean} (+{spread['infinite']} infinite)" if spread["infinite"] else mean
+def _significant(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"

@@ -79,16 +79,13 @@ def ladder(
 def run_ladder(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
     """Simulate one setting; return the mean and quantiles of regret over people, per policy and draw."""
     world = SyntheticWorld(scale="different", **settings["world"])
-    results = simulate_settings(settings, world, _policies(settings["marginal"]), seed, threads)
+    policies = {name: build for name, build in LADDER.items() if settings["marginal"] or name != MARGINAL}
+    results = simulate_settings(settings, world, policies, seed, threads)
     regret = pl.col("regret")
     quantiles = {f"regret_q{q}": regret.quantile(q / 100, "linear") for q in (95, 99)}
     rows = results.people().group_by("policy", "draw", maintain_order=True)
     table = rows.agg(regret.mean(), people=pl.len(), **quantiles)
     return table.with_columns(size=pl.lit(settings["size"]), setting=pl.lit(settings["setting"]))
-
-
-def _policies(marginal: bool) -> dict[str, str | Build]:
-    return {name: build for name, build in LADDER.items() if marginal or name != MARGINAL}
 
 
 def ladder_chart(table: pl.DataFrame, label: str) -> Chart:
@@ -120,17 +117,11 @@ def ratios_of(table: pl.DataFrame) -> pl.DataFrame:
     keys = ["size", "setting", "draw"]
     long = table.unpivot(list(MEASURES), index=[*keys, "policy"], variable_name="measure", value_name="level")
     base = long.filter(policy=BASE).select(*keys, "measure", base="level")
-    logs = long.join(base, on=[*keys, "measure"], maintain_order="left").with_columns(
-        log=(pl.col("level") / pl.col("base")).log()
-    )
-    groups = logs.filter(pl.col("log").is_finite()).group_by(
-        "size", "setting", "measure", "policy", maintain_order=True
-    )
-    summary = groups.agg(
-        mean=pl.col("log").mean(),
-        error=(pl.col("log").std() / pl.len().sqrt()).fill_null(0.0),
-        level=pl.col("level").mean(),
-    )
+    ratio, log = pl.col("level") / pl.col("base"), pl.col("log")
+    logs = long.join(base, on=[*keys, "measure"], maintain_order="left").with_columns(log=ratio.log())
+    groups = logs.filter(log.is_finite()).group_by("size", "setting", "measure", "policy", maintain_order=True)
+    standard_error = (log.std() / pl.len().sqrt()).fill_null(0.0)
+    summary = groups.agg(mean=log.mean(), error=standard_error, level=pl.col("level").mean())
     mean, error = pl.col("mean"), pl.col("error")
     return summary.with_columns(value=mean.exp(), low=(mean - error).exp(), high=(mean + error).exp())
 

@@ -49,10 +49,10 @@ def kendall_chart(seen: Inspection) -> Chart:
     """Return the Kendall distances between states as a heat map."""
     names = [state_name(s.state) for s in seen.states]
     rows = [
-        {"one": names[y], "other": names[z], "distance": seen.contrasts.kendall[y][z]}
-        for y in range(len(names))
-        for z in range(len(names))
-        if seen.contrasts.kendall[y][z] is not None
+        {"one": one, "other": other, "distance": distance}
+        for one, distances in zip(names, seen.contrasts.kendall, strict=True)
+        for other, distance in zip(names, distances, strict=True)
+        if distance is not None
     ]
     numbered = len(names) <= MAX_NUMBERED_STATES
     side = max(34 if numbered else 18, min(64, 420 // len(names)))
@@ -85,11 +85,9 @@ def place_chart(seen: Inspection) -> Chart:
             base = alt.Chart(frame).encode(y, tooltip=["action:N", "place:Q", *ends])
             bars = base.mark_rule(color=colour, strokeWidth=4, opacity=0.45)
             dots = base.mark_point(filled=True, opacity=1, size=80, color=colour)
-            layers = (
-                bars.encode(_ranks("low", "place", last), alt.X2("high:Q")),
-                dots.encode(_ranks("place", "place", last)),
-            )
-            panels.append(panel(*layers, title=state_name(s.state), width=250, height=alt.Step(26)))
+            intervals = bars.encode(_ranks("low", "place", last), alt.X2("high:Q"))
+            places = dots.encode(_ranks("place", "place", last))
+            panels.append(panel(intervals, places, title=state_name(s.state), width=250, height=alt.Step(26)))
     return _side_by_side(panels, "How sure are the first places?", "bars: 90 % intervals of the place; 1 is best")
 
 
