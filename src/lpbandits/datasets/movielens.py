@@ -48,11 +48,6 @@ class Dataset:
         free = "It may be passed on under the same conditions."
         return TERMS.format(sharing=free if self.md5 is None else "It may not be passed on without their permission.")
 
-    @property
-    def address(self) -> str:
-        """URL of the archive."""
-        return f"https://files.grouplens.org/datasets/movielens/{self.archive}"
-
 
 _SHA_1M = "f8b9da647119350345aceb957695258dd5c25ef0e590f85fa1a1cddbb8a24d20"
 _SHA_SMALL = "a8b40fbecd4b9f2b161f6f899a51636c406931268951fcfe6772933647208820"  # the edition of September 2018
@@ -189,8 +184,9 @@ def _unpack(name: str, archive: Path, target: Path) -> None:
 def _download(name: str, folder: Path, progress: Progress | None) -> Path:
     dataset = DATASETS[name]
     target = folder / dataset.archive
+    address = f"https://files.grouplens.org/datasets/movielens/{dataset.archive}"
     try:
-        with urllib.request.urlopen(dataset.address, timeout=30) as answer, target.open("wb") as out:  # noqa: S310
+        with urllib.request.urlopen(address, timeout=30) as answer, target.open("wb") as out:  # noqa: S310
             total = int(answer.headers.get("Content-Length") or 0)
             done = 0
             while chunk := answer.read(1 << 20):
@@ -201,7 +197,7 @@ def _download(name: str, folder: Path, progress: Progress | None) -> Path:
     except (urllib.error.URLError, OSError) as error:
         reason = getattr(error, "reason", error)
         raise InvalidInput(
-            f"cannot download {dataset.address} ({reason}); download {dataset.archive} on another machine and run "
+            f"cannot download {address} ({reason}); download {dataset.archive} on another machine and run "
             f"`lpb data movielens {name} --from {dataset.archive}`"
         ) from None
     return target
