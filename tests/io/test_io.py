@@ -229,19 +229,17 @@ ZIP = zipped(log())
         ("a.zip", ZIP[:-30], "cannot unpack"),
         ("a.zip", ZIP[:60] + b"\xff" + ZIP[61:], "cannot unpack"),
         ("a.zip", ZIP.replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"), "is encrypted"),
-        ("a.zip", "not a zip", "cannot unpack"),
         ("a.csv", b"\x28\xb5\x2f\xfdxxxxxxxx", "compressed with zstandard"),
         ("a.csv", b"BZh9xxxxxxxx", "compressed with bzip2"),
         ("a.csv", b"\x78\x9cxxxxxxxx", "compressed with zlib"),
         ("a.csv", b"PK\x03\x04xxxxxxxx", "compressed with zip"),
-        ("a.csv", ",".join(f"c{i}" for i in range(10_001)) + "\n1\n", "10,001 columns"),
         ("u.data", "\t".join("1" * 20_000) + "\n", "columns.*10,000"),
         ("ratings.dat", "::".join("1" * 20_000) + "\n", "columns.*10,000"),
         ("a.csv", log() + "1,2," + "3" * 2**21, r"line 102: rating is '333"),
         ("a.csv", "a," * 2**17, "131,073 columns"),
         *(("a.csv", log() + f"99,1,{x}\n", r"a\.csv, line 102: rating.*1e\+100") for x in ("1e308", "-1e308", "1e101")),
     ],
-    ids=range(16),
+    ids=range(14),
 )
 def test_invalid_tables_raise(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)

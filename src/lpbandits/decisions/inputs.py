@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,16 +38,14 @@ def action_codes(labels: tuple[Label, ...], dtype: pl.DataType) -> pl.Expr:
     >>> frame = pl.DataFrame({"action": ["7", "jam", "tea"]})
     >>> frame.select(action_codes(("tea", 7), pl.String()))["action"].to_list()
     [1, -1, 0]
+    >>> pl.DataFrame({"action": [7, 8]}).select(action_codes(("8", 7, "7"), pl.Int64()))["action"].to_list()
+    [1, 0]
     """
-    as_text = {str(label): i for i, label in reversed(list(enumerate(labels)))}
-    if dtype == pl.String:
-        index: dict[Any, int] = as_text | {label: i for i, label in enumerate(labels) if isinstance(label, str)}
-    else:
-        index = {int(text): i for text, i in as_text.items() if re.fullmatch("0|-?[1-9][0-9]{0,18}", text)}
-        index |= {label: i for i, label in enumerate(labels) if isinstance(label, int)}
-        index = {label: i for label, i in index.items() if abs(label) < 2**63}
-    known, codes = pl.Series(list(index), dtype=dtype), pl.Series(list(index.values()), dtype=pl.Int32)
-    return pl.col("action").replace_strict(known, codes, default=-1, return_dtype=pl.Int32)
+    same_type = str if dtype == pl.String else int
+    ranked = sorted(range(len(labels)), key=lambda i: isinstance(labels[i], same_type))
+    index = {str(labels[i]): i for i in ranked}  # of 7 and "7", the one of the column's type
+    known, codes = pl.Series(list(index), dtype=pl.String), pl.Series(list(index.values()), dtype=pl.Int32)
+    return pl.col("action").cast(pl.String).replace_strict(known, codes, default=-1, return_dtype=pl.Int32)
 
 
 def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.DataFrame:

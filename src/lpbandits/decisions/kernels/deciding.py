@@ -9,12 +9,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from lpbandits.decisions.kernels.allowance import Allowed, DecisionBatch, gather, leader, limit
-from lpbandits.errors import InvalidInput
 from lpbandits.kernels.choices import apply_exploration_floor
-from lpbandits.kernels.compiler import compile_error, kernel, name_of, specialise
+from lpbandits.kernels.compiler import kernel, name_of, specialise, with_plugin_errors
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.tally import find, record
@@ -244,37 +242,26 @@ def deciding(
 def kernel_of(policy: Policy) -> Callable[..., None]:
     """Return `deciding`, compiled around the functions of a policy."""
     evidence, rule = policy.evidence, policy.rule
+    one, sd_of_one = evidence.expected_reward, evidence.predictive_sd_one
+    if evidence.predictive_sd is zero_sd:
+        sd_of_one = zero_sd_one
+    forecast = _compile(
+        reward_forecast,
+        value_of=_compile(value_by_one if one else value_by_all, expectation=one or evidence.expected_rewards),
+        sd_of=_compile(sd_by_one if sd_of_one else sd_by_all, deviation=sd_of_one or evidence.predictive_sd),
+    )
     update_posterior = evidence.update_posterior if evidence.batchable else None
-    sd_of_one = zero_sd_one if evidence.predictive_sd is zero_sd else evidence.predictive_sd_one
-    if evidence.expected_reward is not None:
-        value_of = _compile(value_by_one, expectation=evidence.expected_reward)
-    else:
-        value_of = _compile(value_by_all, expectation=evidence.expected_rewards)
-    if sd_of_one is not None:
-        sd_of = _compile(sd_by_one, deviation=sd_of_one)
-    else:
-        sd_of = _compile(sd_by_all, deviation=evidence.predictive_sd)
-    tell, choose = record_only if update_posterior else policy.tell, policy.choose
     compiled = _compile(
         deciding,
         inline=False,
-        tell=tell,
+        tell=record_only if update_posterior else policy.tell,
         update_posterior=update_posterior or no_update,
-        choose=choose,
+        choose=policy.choose,
         probability_of=policy.probability or unknown_probability,
         sampled_state=rule.sampled_state or no_state,
-        forecast=_compile(reward_forecast, value_of=value_of, sd_of=sd_of),
+        forecast=forecast,
     )
-
-    def decide(*arguments: Any) -> None:
-        try:
-            compiled(*arguments)
-        except NumbaError as error:
-            raise compile_error(error, choose, tell) from None
-        except IndexError as error:
-            raise InvalidInput(str(error)) from None
-
-    return decide
+    return with_plugin_errors(compiled)
 
 
 @functools.cache
