@@ -59,11 +59,7 @@ def random_log(seed: int = 0, people: int = 90, k: int = 14, share: float = 0.5)
 
 def estimate_of(log: Ratings, estimator: Estimator) -> Estimate:
     with Threads(1) as pool:
-<<<<<<< HEAD
-        return estimator(MemoryBlocks(log, pool), 2, pairs_per_person=None, holdout=None, watch=Stopwatch())
-=======
-        return estimator(Blocks(log, pool), 2, watch=Stopwatch())
->>>>>>> w3-phase1
+        return estimator(Blocks(log, pool), 2, pairs_per_person=None, holdout=None, watch=Stopwatch())
 
 
 def fitted(log: Ratings | Blocks, threads: int) -> TasteFit:

@@ -156,14 +156,9 @@ def test_a_log_that_fits_is_read_into_memory(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("estimator", "options", "backend"),
     [
-<<<<<<< HEAD
-        (TwoStage(scale="raw", shrink=False), {"states": 3, "pairs_per_person": 8}),
-        (TwoStage(seed=4), {"states": "auto", "max_states": 3}),
-        (Em(restarts=1, max_steps=20), {"states": 2}),
-=======
         (TwoStage(scale="raw", shrink=False), {"states": 3, "pairs_per_person": 8}, "dask"),
         (TwoStage(seed=4), {"states": "auto", "max_states": 3}, "processes"),
->>>>>>> w3-phase1
+        (Em(restarts=1, max_steps=20), {"states": 2}, "processes"),
     ],
     ids=["capped", "auto", "em"],
 )

@@ -143,14 +143,9 @@ def test_with_less_memory_kmeans_runs_fewer_starts_at_a_time(
 @pytest.mark.usefixtures("small_blocks")
 def test_kmeans_features_are_those_of_the_sample() -> None:
     log, sample, item_means = log_of(60, 9, share=0.8, states=3), np.arange(1, 60, 7), np.linspace(-1, 1, 9)
-<<<<<<< HEAD
-    mask, blocks = np.isin(np.arange(60), sample), blocks_.MemoryBlocks(log, Threads(1))
+    mask, blocks = np.isin(np.arange(60), sample), blocks_.Blocks(log, Threads(1))
     rows = blocks.map(cluster._sampled_rows, "cosine", item_means, per_person=(mask,))
     features = sparse.vstack(list(rows), format="csr")
-=======
-    with Threads(1) as pool:
-        features = cluster._features(blocks_.Blocks(log, pool), sample, "cosine", item_means)
->>>>>>> w3-phase1
     expected = cluster.scaled(log.subset(sample), "cosine", item_means)
     for name in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(features, name), getattr(expected, name))
