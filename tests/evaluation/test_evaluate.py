@@ -18,15 +18,19 @@ from tests.evaluation.planted import PLANTED, policy_scores, rows_of
 from tests.logs import log_of
 
 
-def test_the_selection_does_not_depend_on_report_people() -> None:
+@pytest.fixture(scope="module")
+def evaluation() -> lpb.Evaluation:
+    return evaluate(PLANTED, seed=0)
+
+
+def test_the_selection_does_not_depend_on_report_people(evaluation: lpb.Evaluation) -> None:
     parts = split(PLANTED, least=4, seed=0)
     person, action, rating = rows_of(PLANTED)
     reported = np.isin(person, parts.report)
     rating[reported] = np.random.default_rng(5).permutation(rating[reported])
-    other = Ratings.from_arrays(person, action, rating)
-    one, two = (evaluate(log, policies=["lpbts", "taste", "item-knn", "ease"], seed=0) for log in (PLANTED, other))
-    assert (one.chosen, one.candidate) == (two.chosen, two.candidate)
-    assert one.policies["taste"].curve != two.policies["taste"].curve
+    other = evaluate(Ratings.from_arrays(person, action, rating), seed=0)
+    assert (other.chosen, other.candidate) == (evaluation.chosen, evaluation.candidate)
+    assert other.policies["taste"].curve != evaluation.policies["taste"].curve
 
 
 def test_development_people_are_not_in_the_fit_they_are_replayed_with(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,12 +45,6 @@ def test_development_people_are_not_in_the_fit_they_are_replayed_with(monkeypatc
     evaluate(PLANTED, policies=["lpbts"], states=2, scale="cosine", seed=0)
     first = set(parts.fitted.tolist())
     assert fitted == [first, first | set(parts.development.tolist())]
-
-
-def test_results_do_not_depend_on_threads() -> None:
-    log = log_of(150, 15, states=2, levels=5, seed=6)
-    one, two = (evaluate(log, policies=list(DEFAULT), states=2, seed=3, threads=n).to_dict() for n in (1, 2))
-    assert {**one, "seconds": 0} == {**two, "seconds": 0}
 
 
 def test_cross_validation_removes_the_selection_bias() -> None:
@@ -111,8 +109,7 @@ def test_policies_without_their_taste_are_left_out() -> None:
     assert "taste" not in evaluation.policies
 
 
-def test_refit_uses_the_selected_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluation = evaluate(PLANTED, policies=["taste", "lpbts"], seed=0)
+def test_refit_uses_the_selected_settings(evaluation: lpb.Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
     model = evaluation.refit(PLANTED)
     assert model.evaluation == evaluation.note()
     assert model.n_states == evaluation.chosen["settings"]["states"]
@@ -136,8 +133,7 @@ def test_a_policy_beats_popularity_if_states_differ(seed: int) -> None:
     assert f"{lpb.policies.POLICIES[evaluation.best].title} gains" in evaluation.verdict
 
 
-def test_evaluation_content() -> None:
-    evaluation = evaluate(PLANTED, seed=0)
+def test_evaluation_content(evaluation: lpb.Evaluation) -> None:
     content = evaluation.to_dict()
     assert {"people", "policies", "verdict", "best"} <= set(content)
     assert set(content["policies"]) == set(DEFAULT)

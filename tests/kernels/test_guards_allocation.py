@@ -1,6 +1,5 @@
 """Inner loops of policies allocate no arrays, and a fit allocates as many for many people as for few."""
 
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -65,8 +64,7 @@ def test_loops_around_a_policy_cannot_allocate(name: str) -> None:
     duels = policy.feedback == "duels"
     floor, outcome = (apply_exploration_floor_to_pair, duelled) if duels else (apply_exploration_floor, rewarded)
     parts = {"choose": policy.choose, "apply_exploration_floor": floor, "outcome": outcome, "tell": policy.tell}
-    loops = [rollout_of(offer=offer, **parts) for offer in (offer_sets, offer_once)]
-    compiled = [value for loop in loops for value in inspect.getclosurevars(loop).nonlocals.values()]
+    compiled: list[Any] = [rollout_of(offer=offer, **parts) for offer in (offer_sets, offer_once)]
     compiled += [] if duels else [kernel_of(policy)]
     assert any(function.py_func.__name__.startswith("rollout") for function in compiled)
     for function in compiled:

@@ -109,8 +109,8 @@ class Contest:
         jobs = [*((Game.play, game) for game in games), *others]
         with self.executor.threaded() as players:
             rewards = list(timed(watch, "replay", players.map(operator.call, jobs), len(jobs)))
-        played, other_rewards = rewards[: len(games)], rewards[len(games) :]
-        return [*replay.scores_of_games(games, played), *map(replay.scores, other_rewards)]
+        scores = replay.scores_of_games(rewards[: len(games)], len(policies))
+        return [*scores, *map(replay.scores, rewards[len(games) :])]
 
     def scores(
         self, names: Sequence[str], known: Knowledge, replay: Replay, watch: Stopwatch | None = None

@@ -132,28 +132,24 @@ class Replay:
         return scores
 
     def games(self, policies: Sequence[Policy], *, seed: int) -> "list[Game]":
-        """Return one game per policy and group of people with the same number of rounds."""
+        """Return a game per group of people with the same number of rounds, and in each group per policy."""
         edges = np.flatnonzero(np.diff(self.rounds, prepend=0, append=0))
         starts = [start for low, high in pairwise(edges.tolist()) for start in range(low, high, GAME_PEOPLE)]
         return [
-            Game(which, policy, self.recorded[start:end], int(self.rounds[start]), self.once, seed, start)
+            Game(policy, self.recorded[start:end], int(self.rounds[start]), self.once, seed, start)
             for start, end in pairwise([*starts, len(self)])
-            for which, policy in enumerate(policies)
+            for policy in policies
         ]
 
-    def scores_of_games(self, games: "Sequence[Game]", rewards: Sequence[FloatArray]) -> list[FloatArray]:
-        """Return the scores of each policy, people × rounds, from the rewards of all games."""
-        out = np.full((max((game.which for game in games), default=-1) + 1, len(self), self.max_rounds), np.nan)
-        for game, part in zip(games, rewards, strict=True):
-            out[game.which, game.first_person : game.first_person + len(part), : game.rounds] = part
-        return [self.scores(one) for one in out]
+    def scores_of_games(self, rewards: Sequence[FloatArray], n_policies: int) -> list[FloatArray]:
+        """Return the scores of each policy, people × rounds, from the rewards of its games in their order."""
+        wide = [np.pad(part, ((0, 0), (0, self.max_rounds - part.shape[1]))) for part in rewards]
+        return [self.scores(np.concatenate(wide[policy::n_policies])) for policy in range(n_policies)]
 
 
 class Game(NamedTuple):
     """One policy and some people of a replay; the policy observes only the rewards of the actions it chose."""
 
-    which: int
-    """Index of the policy."""
     policy: Policy
     recorded: FloatArray
     rounds: int

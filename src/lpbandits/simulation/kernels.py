@@ -5,11 +5,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.errors import NumbaError
 
-from lpbandits.errors import InvalidInput
 from lpbandits.kernels.choices import favourites, filled
-from lpbandits.kernels.compiler import compile_error, jit_in_place, kernel, name_of, specialise
+from lpbandits.kernels.compiler import jit_in_place, kernel, name_of, specialise, with_plugin_errors
 from lpbandits.kernels.isotonic import pool
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.outcomes import People
@@ -214,15 +212,4 @@ def rollout(
 @functools.cache
 def rollout_of(**parts: Callable[..., Any]) -> Callable[..., None]:
     """Return `rollout` compiled around `offer`, `choose`, `apply_exploration_floor`, `outcome` and `tell`."""
-    compiled = specialise(rollout, name_of("rollout", parts), parts)
-    choose, tell = parts["choose"], parts["tell"]
-
-    def play(*arguments: Any) -> None:
-        try:
-            compiled(*arguments)
-        except NumbaError as error:
-            raise compile_error(error, choose, tell) from None
-        except IndexError as error:
-            raise InvalidInput(str(error)) from None
-
-    return play
+    return with_plugin_errors(specialise(rollout, name_of("rollout", parts), parts))

@@ -103,7 +103,8 @@ def warn_of_lock_in(policy: Policy, people: Population, rounds: int) -> None:
 
 def check_rounds(policy: Policy, people: Population, rounds: int) -> None:
     """Raise if there are more rounds than offered sets or than actions offered once, or if `explore` is too large."""
-    policy.check_floor(people.most)
+    fewest, most = people.set_sizes
+    policy.check_floor(most)
     if 1 < people.offered.shape[1] < rounds:
         raise InvalidInput(
             f"rounds must be at most {people.offered.shape[1]}, the number of offered sets, got {rounds}; play "
@@ -113,8 +114,8 @@ def check_rounds(policy: Policy, people: Population, rounds: int) -> None:
         return
     if policy.feedback == "duels":
         raise InvalidInput("policy must learn from rewards where each action is offered once, got a policy for duels")
-    if people.fewest < rounds:
+    if fewest < rounds:
         raise InvalidInput(
-            f"rounds must be at most {people.fewest}, because each action is offered once and some person has only "
-            f"{people.fewest} of them, got {rounds}; play fewer rounds (--rounds), or leave such people out (--least)"
+            f"rounds must be at most {fewest}, because each action is offered once and some person has only "
+            f"{fewest} of them, got {rounds}; play fewer rounds (--rounds), or leave such people out (--least)"
         )

@@ -123,14 +123,10 @@ class Population:
         return (TAILS[self.tails] if self.tails != "normal" else self.rewards.code), self.rewards.sd
 
     @property
-    def fewest(self) -> int:
-        """Size of the smallest offered set: the maximum number of rounds without replacement."""
-        return int((self.offered >= 0).sum(axis=2).min()) or self.model.n_actions
-
-    @property
-    def most(self) -> int:
-        """Size of the largest offered set."""
-        return int((self.offered >= 0).sum(axis=2).max()) or self.model.n_actions
+    def set_sizes(self) -> tuple[int, int]:
+        """Sizes of the smallest and the largest offered set."""
+        sizes = (self.offered >= 0).sum(axis=2)
+        return int(sizes.min()) or self.model.n_actions, int(sizes.max()) or self.model.n_actions
 
     def cut(self, part: slice) -> "Population":
         """Return a slice of the people, without validating again."""

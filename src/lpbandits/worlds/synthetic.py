@@ -136,8 +136,13 @@ class SyntheticWorld:
         if self.swap:
             ids = np.arange(draw * len(truth), (draw + 1) * len(truth))
             kernels.swap_neighbours(orderings, truth, ids, seed, self.swap, means)
+        utilities = errors = None
+        if self.model_error:
+            orderings, utilities, errors = noisy_model(orderings, self.model_error, seed=seed, draw=draw)
+        model_means = np.empty(by_rank.shape)
+        np.put_along_axis(model_means, orderings, by_rank, axis=1)
         return Population(
-            self._model(orderings, by_rank, seed, draw),
+            PreferenceModel(orderings, means=model_means, utilities=utilities, errors=errors),
             truth,
             np.ascontiguousarray(means),
             Rewards(noise=self.noise),
@@ -148,15 +153,6 @@ class SyntheticWorld:
     def to_dict(self) -> Json:
         """Return the settings."""
         return {"world": self.name, **asdict(self)}
-
-    def _model(self, orderings: IntArray, by_rank: FloatArray, seed: int, draw: int) -> PreferenceModel:
-        """Return the model that policies are given; `by_rank` are its means, best first."""
-        utilities = errors = None
-        if self.model_error:
-            orderings, utilities, errors = noisy_model(orderings, self.model_error, seed=seed, draw=draw)
-        means = np.empty(by_rank.shape)
-        np.put_along_axis(means, orderings, by_rank, axis=1)
-        return PreferenceModel(orderings, means=means, utilities=utilities, errors=errors)
 
     def _orderings(self, seed: int, draw: int) -> IntArray:
         """Return distinct uniform permutations: draw in turn, and skip repeated ones."""
