@@ -13,7 +13,6 @@ from lpbandits.data.chunked import DiskBlocks, peak_of_process
 from lpbandits.data.names import Naming
 from lpbandits.fit.clusters import raters_of, variance_between
 from lpbandits.fit.estimator import Estimate, Estimator
-from lpbandits.fit.provenance import sketch
 from lpbandits.fit.selection import Scores
 from lpbandits.fit.state_means import StateMeans
 from lpbandits.fit.taste.tuning import TasteFit
@@ -198,7 +197,6 @@ class Fit:
                 "settings": {"method": estimator.method, **options, **estimator.settings()},
                 "versions": {name: version(name) for name in PACKAGES},
                 "never_compared": never_compared,
-                "people_sketch": list(sketch(ratings.people)),
                 "report": {name: value for name, value in vars(report).items() if name not in ("seconds", "space")},
             },
         )
