@@ -248,15 +248,15 @@ def _state_warnings(estimate: Estimate, raters: IntArray) -> Iterator[str]:
         utilities, errors = estimate.utilities[z], estimate.errors[z]
         if rank > 1 and probability_above(utilities, errors, order[0], order[rank - 1]) < SURE:
             unsure.append(str(z))
-    fewer = (
+    few_text = (
         f"some of the {TOP} most preferred actions have fewer than {MIN_RATERS} raters in the state; keep only actions "
         "with more ratings (--min-action)"
     )
-    lower = (
+    unsure_text = (
         f"the first action is above the one at rank {rank} with a probability below {SURE:.0%}; use more people or "
         "fewer states (lpb inspect shows rank intervals)"
     )
-    for states, text in ((few, fewer), (unsure, lower)):
+    for states, text in ((few, few_text), (unsure, unsure_text)):
         if states:
             yield f"{'state' if len(states) == 1 else 'states'} {', '.join(states)}: {text}"
 
