@@ -1,5 +1,7 @@
 """`PreferenceModel`: what it holds, and one clear error for each kind of bad input."""
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
+from lpbandits.taste_model import TasteModel
 from tests.conftest import models
 
 TWO = [[0, 1, 2], [2, 1, 0]]
@@ -127,6 +130,39 @@ def test_arrays_cannot_be_changed(name: str) -> None:
         getattr(model, name)[0] = 0
     with pytest.raises(AttributeError, match=f"immutable.*{name}="):
         setattr(model, name, None)
+
+
+CHANGES: list[tuple[Any, ...]] = [
+    *(("object", *call) for call in (("__setitem__", "a", 1), ("__delitem__", "a"), ("__ior__", {"x": 1}), ("clear",))),
+    *(("object", *call) for call in (("pop", "a"), ("popitem",), ("setdefault", "x", 1), ("update", {"x": 1}))),
+    *(("array", *call) for call in (("__setitem__", 0, 9), ("__delitem__", 0), ("__iadd__", [3]), ("__imul__", 2))),
+    *(("array", *call) for call in (("append", 3), ("clear",), ("extend", [3]), ("insert", 0, 3), ("pop",))),
+    *(("array", *call) for call in (("remove", 2), ("reverse",), ("sort",))),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: f"{change[0]}.{change[1]}")
+def test_records_cannot_be_changed(change: tuple[Any, ...]) -> None:
+    kind, name, *arguments = change
+    record: Any = {"a": {"nested": [2, 1]}} if kind == "array" else {"a": 2}
+
+    def attempt(stored: Any) -> None:
+        getattr(stored["a"]["nested"] if kind == "array" else stored, name)(*arguments)
+
+    taste = TasteModel(np.zeros(3), np.zeros((3, 0)), np.ones(3), about=record)
+    model = PreferenceModel(TWO, taste=taste, provenance=record, evaluation=record)
+    content = model.to_dict()
+    for each in (model, copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):  # noqa: S301 - ours
+        assert each.taste is not None
+        for stored in (each.provenance, each.evaluation, each.taste.about):
+            with pytest.raises(TypeError, match="read-only"):
+                attempt(stored)
+            assert stored == record
+        assert each.to_dict() == content
+    for stored in (content["provenance"], content["evaluation"], content["taste"]["about"]):
+        attempt(stored)  # `to_dict` returns copies
+        assert stored != record
+    assert PreferenceModel.from_dict(model.to_dict()) == model
 
 
 def test_input_is_copied() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput, translate_errors
 from lpbandits.io.atomic import write_text
-from lpbandits.io.json import digest, read_json
+from lpbandits.io.json import digest, frozen, read_json, thawed
 from lpbandits.orderings import as_orderings, as_prior, check_ordered
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray, Json, Label
@@ -43,7 +43,7 @@ EDGE = 1e-12
 class PreferenceModel:
     """Possible preference orderings, one per latent state.
 
-    Models are immutable. Two models are equal if their contents are.
+    Models are immutable, with read-only arrays and records. Two models are equal if their contents are.
 
     Parameters
     ----------
@@ -121,8 +121,10 @@ class PreferenceModel:
             self.noise = None if noise is None else validate.as_number(noise, "noise", low=0, high=high)
             self.names: tuple[str, ...] | None = None if names is None else _as_names(names, k)
             self.popular: IntArray | None = None if popular is None else _as_popular(popular, k)
-            self.provenance: Json = {} if provenance is None else validate.as_json(provenance, "provenance")
-            self.evaluation: Json | None = None if evaluation is None else validate.as_json(evaluation, "evaluation")
+            self.provenance: Json = frozen({} if provenance is None else validate.as_json(provenance, "provenance"))
+            self.evaluation: Json | None = None
+            if evaluation is not None:
+                self.evaluation = frozen(validate.as_json(evaluation, "evaluation"))
         self._sealed = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -203,12 +205,12 @@ class PreferenceModel:
         return str(self.actions[action]) if self.names is None else self.names[action]
 
     def to_dict(self) -> Json:
-        """Return a JSON object with the format, version and content hash."""
+        """Return a new JSON object with the format, version and content hash."""
         parts = {name: _plain(getattr(self, name)) for name in FIELDS}
         parts = {name: part for name, part in parts.items() if part is not None or name in ALWAYS_STORED}
         version = max((v for v, names in VERSIONS.items() if set(names) & set(parts)), default=1)
-        content = {"format": FORMAT, "version": version, **parts, "provenance": self.provenance}
-        evaluation = {} if self.evaluation is None else {"evaluation": self.evaluation}
+        content = {"format": FORMAT, "version": version, **parts, "provenance": thawed(self.provenance)}
+        evaluation = {} if self.evaluation is None else {"evaluation": thawed(self.evaluation)}
         return {**content, "sha256": digest(content), **evaluation}
 
     @classmethod

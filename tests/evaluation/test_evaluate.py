@@ -13,7 +13,6 @@ from lpbandits.evaluation.contestants import DEFAULT
 from lpbandits.evaluation.fit_config import FitConfig
 from lpbandits.evaluation.replay import Replay, mean_scores, split
 from lpbandits.evaluation.tuning import Trial, cross_validated
-from lpbandits.fit.provenance import Provenance
 from tests.evaluation.planted import PLANTED, policy_scores, rows_of
 from tests.logs import log_of
 
@@ -59,17 +58,22 @@ def test_cross_validation_removes_the_selection_bias() -> None:
 def test_a_model_trained_on_these_people_is_refitted() -> None:
     fit = lpb.fit_states(PLANTED, lpb.TwoStage(seed=5, prior_sd=2.0), states=3)
     evaluation = evaluate(PLANTED, model=fit.model, policies=["lpbts", "taste"], seed=0)
+    assert "are in the model's training data" in evaluation.warnings[-1]
     assert "refitted" in evaluation.warnings[-1]
     assert evaluation.chosen["settings"]["prior_sd"] == 2.0
     assert evaluation.chosen["settings"]["states"] == 3
+    for model in (fit.model, None):
+        with pytest.raises(InvalidInput, match=r"new_people.*True"):
+            evaluate(PLANTED, model=model, new_people=True)
 
 
 def test_a_model_of_other_people_is_used_as_it_is() -> None:
     person, action, rating = rows_of(PLANTED)
     other = Ratings.from_arrays([f"other {n}" for n in person], action, rating)
     fit = lpb.fit_states(other, lpb.TwoStage(), states=3)
-    evaluation = evaluate(PLANTED, model=fit.model, policies=["lpbts", "taste"], seed=0)
+    evaluation = evaluate(PLANTED, model=fit.model, new_people=True, policies=["lpbts", "taste"], seed=0)
     assert "used as it is" in evaluation.warnings[-1]
+    assert "held-out" in evaluation.verdict
     assert evaluation.fit_config is None
     with pytest.raises(InvalidInput, match="keep that model"):
         evaluation.refit(PLANTED)
@@ -79,16 +83,15 @@ def test_a_model_of_other_people_is_used_as_it_is() -> None:
 
 
 def test_a_model_with_unknown_training_people_is_refitted_if_possible() -> None:
-    crowd = lpb.fit_states(log_of(2000, 4, seed=3), lpb.TwoStage(restarts=1), states=1, heldout=0, taste=False).model
+    crowd = lpb.fit_states(log_of(100, 4, seed=3), lpb.TwoStage(restarts=1), states=1, heldout=0, taste=False).model
     people, actions = np.repeat(np.arange(30), 4), np.tile(np.arange(4), 30)
     log = Ratings.from_arrays([f"new {n}" for n in people], actions, np.arange(120) % 7)
-    assert Provenance.of(crowd).none_in_training(log.people) is None
     evaluation = evaluate(log, model=crowd, policies=["lpbts"])
-    assert "unknown whether" in evaluation.warnings[0]
+    assert "may be in the model's training data" in evaluation.warnings[0]
     assert "refitted" in evaluation.warnings[0]
-    assert "not the one that the model was fitted to" in evaluation.warnings[1]
     evaluation = evaluate(log, model=crowd.replace(provenance={}), policies=["lpbts"])
-    assert "used as it is; it is unknown" in evaluation.warnings[-1]
+    assert "may be in" in evaluation.warnings[-1]
+    assert "used as it is" in evaluation.warnings[-1]
     assert "held-out" not in evaluation.verdict
 
 

@@ -10,10 +10,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.fit import Em, TwoStage, choose_states, cluster_people, fit_states, match_orderings
+from lpbandits.fit import Em, Estimator, TwoStage, choose_states, cluster_people, fit_states, match_orderings
 from lpbandits.fit.comparisons import compare
 from lpbandits.fit.em import slow_note
-from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.selection import split_people
 from lpbandits.typing import BoolArray
 from tests import naive_recovery as naive

@@ -18,8 +18,11 @@ def evaluate(
     ratings: Path = typer.Argument(help=options.KINDS),
     model: Path | None = typer.Option(
         None,
-        help="Model file to evaluate. It is refitted with the same settings without the held-out people, or used "
-        "unchanged if none of these people are in its training data. The verdict is written into it, for `lpb decide`.",
+        help="Model file to evaluate. It is refitted with the same settings without the held-out people, unless they "
+        "are --new-people. The verdict is written into it, for `lpb decide`.",
+    ),
+    new_people: bool = typer.Option(
+        False, "--new-people", help="Use the model unchanged: none of these people are in its training data."
     ),
     states: str = typer.Option("auto", help="Number of latent states, or **auto**: select on the development set."),
     scale: str | None = typer.Option(
@@ -74,6 +77,7 @@ def evaluate(
         evaluation = run(
             log,
             model=loaded,
+            new_people=new_people,
             states=options.number_of_states(states),
             scale=scale,
             policies=None if policies is None else options.split_list(policies),

@@ -31,6 +31,7 @@ def evaluate(
     ratings: Ratings,
     *,
     model: PreferenceModel | None = None,
+    new_people: bool = False,
     states: int | Literal["auto"] = "auto",
     scale: str | None = None,
     policies: Sequence[str] | None = None,
@@ -59,9 +60,11 @@ def evaluate(
     ratings
         The log.
     model
-        A model to evaluate. It is refitted with the same settings, without the held-out people, or used as it is if
-        none of these people are in its training data. By default the number of states and the clustering scale are
-        selected on the development set.
+        A model to evaluate: it is refitted with the same settings, without the held-out people. By default the number
+        of states and the clustering scale are selected on the development set.
+    new_people
+        Use `model` as it is: none of these people are in its training data. A model does not record its people, so
+        this cannot be checked.
     states, scale
         Fix the number of states or the clustering scale.
     policies
@@ -98,7 +101,7 @@ def evaluate(
     rounds, seed = validate.as_count(rounds, "rounds", high=10_000), validate.as_seed(seed)
     if model is not None and (states != "auto" or scale is not None):
         raise InvalidInput("states and scale cannot be combined with model, which determines both; leave them out")
-    source = ModelSource.of(model, as_ratings(ratings))
+    source = ModelSource.of(model, as_ratings(ratings), new_people=validate.as_flag(new_people, "new_people"))
     log = source.log
     max_people = None if people is None else validate.as_count(people, "people")
     parts = split(log, least=MIN_RATINGS_ONCE if once else MIN_RATINGS, seed=seed, people=max_people)

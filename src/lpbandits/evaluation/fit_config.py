@@ -6,6 +6,7 @@ from typing import Any
 
 from lpbandits import validate
 from lpbandits.data.ratings import Ratings
+from lpbandits.errors import InvalidInput
 from lpbandits.fit.estimator import Estimator, States
 from lpbandits.fit.pipeline import fit_states
 from lpbandits.fit.provenance import Provenance
@@ -104,30 +105,27 @@ class ModelSource:
     """The settings of the fits; None if they are selected on the development set."""
     notes: Sequence[str] = ()
     unseen: bool = True
-    """Whether the replayed people are known not to be in the training data."""
+    """Whether the replayed people are not in the training data."""
 
     @classmethod
-    def of(cls, model: Any, log: Ratings) -> "ModelSource":
-        """Use a model unchanged only if no person of the log is in its training data; otherwise use its settings."""
+    def of(cls, model: Any, log: Ratings, *, new_people: bool = False) -> "ModelSource":
+        """Use a model unchanged if the people are new to it or its settings are unknown; otherwise use its settings."""
+        if model is None and new_people:
+            raise InvalidInput("new_people must be False without a model, got True; give the model to evaluate")
         if model is None:
             return cls(log)
         model = as_model(model)
-        unseen = Provenance.of(model).none_in_training(log.people)  # None if unknown
+        seen = validate.is_exactly(model.provenance.get("data_sha256"), log.sha256)
+        if seen and new_people:
+            raise InvalidInput("new_people must be False for the log that the model was fitted to, got True")
         config = FitConfig.of(model)
         aligned, dropped = align(log, model)
         notes = [f"ignored {pluralize(dropped, 'rating')} of actions that are not in the model"] if dropped else []
-        if not unseen and config is not None:
-            why = "it is unknown whether " if unseen is None else ""
-            notes.append(
-                f"{why}people of this log are in the model's training data: the model was refitted with the same "
-                "settings, without the held-out people"
-            )
-            if not validate.is_exactly(model.provenance.get("data_sha256"), log.sha256):
-                notes.append("this log is not the one that the model was fitted to")
-            return cls(aligned, None, config, notes)
-        reasons = {
-            True: ": none of these people are in its training data",
-            None: "; it is unknown whether these people are in its training data",
-            False: " although it was trained on people of this log, because it does not record its fit settings",
-        }
-        return cls(aligned, model, None, [*notes, f"the model was used as it is{reasons[unseen]}"], unseen=bool(unseen))
+        if new_people:
+            return cls(aligned, model, None, [*notes, "the model was used as it is, for new people"])
+        overlap = f"people of this log {'are' if seen else 'may be'} in the model's training data"
+        if config is None:
+            notes.append(f"{overlap}, but it was used as it is, because it does not record its fit settings")
+            return cls(aligned, model, None, notes, unseen=False)
+        notes.append(f"{overlap}: the model was refitted with the same settings, without the held-out people")
+        return cls(aligned, None, config, notes)

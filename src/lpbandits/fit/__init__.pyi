@@ -4,6 +4,7 @@ from .bradley_terry import fit_bradley_terry as fit_bradley_terry
 from .clusters import Clusters as Clusters
 from .clusters import cluster_people as cluster_people
 from .em import Em as Em
+from .estimator import Estimator as Estimator
 from .matching import Matching as Matching
 from .matching import match_orderings as match_orderings
 from .pipeline import fit_states as fit_states

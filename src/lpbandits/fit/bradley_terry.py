@@ -153,10 +153,10 @@ def maximise(
             continue
         if not 0 < size < math.inf:
             break
-        place, gradient, curvature = _line_search(posterior, beta, step, gradient, max_passes)
-        if not float(np.abs(place).max()) <= MAX_UTILITY:
+        point, gradient, curvature = _line_search(posterior, beta, step, gradient, max_passes)
+        if not float(np.abs(point).max()) <= MAX_UTILITY:
             break
-        beta = place
+        beta = point
     utilities, never = np.zeros(counts.actions), np.ones(counts.actions, dtype=np.bool_)
     pieces = len(beta) + np.arange(counts.actions)  # an action without counts is a component of its own
     utilities[counts.kept], never[counts.kept], pieces[counts.kept] = beta, posterior.never, posterior.pieces
@@ -253,13 +253,13 @@ def _newton_step(
     diagonal: list[float] = [0.0]
     off_diagonal: list[float] = []
     for _ in range(len(gradient)):
-        bent = posterior.hessian_times(beta, curvature, direction)
-        along = float(np.sum(direction * bent))
-        rate = size / along if along > 0 else 0.0
+        hessian_direction = posterior.hessian_times(beta, curvature, direction)
+        curvature_along = float(np.sum(direction * hessian_direction))
+        rate = size / curvature_along if curvature_along > 0 else 0.0
         if not 1e-300 < rate < 1e300:  # the remaining improvement is below floating-point precision
             break
         step += rate * direction
-        residual -= rate * bent
+        residual -= rate * hessian_direction
         scaled = posterior.centre(residual / curvature)
         diagonal[-1] += 1 / rate
         lowest = float(eigvalsh_tridiagonal(diagonal, off_diagonal)[0]) if off_diagonal else diagonal[0]
@@ -267,13 +267,13 @@ def _newton_step(
         longest = float(np.abs(step).max())
         if error <= max(0.25 * tolerance, longest * min(0.1, longest)):
             break
-        following = float(np.sum(residual * scaled))
-        if following <= 0:
+        next_size = float(np.sum(residual * scaled))
+        if next_size <= 0:
             break
-        direction = scaled + (following / size) * direction
-        off_diagonal.append(math.sqrt(following / size) / rate)
-        diagonal.append(following / size / rate)
-        size = following
+        direction = scaled + (next_size / size) * direction
+        off_diagonal.append(math.sqrt(next_size / size) / rate)
+        diagonal.append(next_size / size / rate)
+        size = next_size
     return posterior.centre(step), error
 
 
@@ -289,10 +289,10 @@ def _line_search(
     before = float(np.sum(gradient * step))
     rate = min(1.0, 4.0 / float(np.abs(step).max()))
     while True:
-        place = posterior.centre(beta + rate * step)
-        slope, curvature = posterior.gradient(place)
+        point = posterior.centre(beta + rate * step)
+        slope, curvature = posterior.gradient(point)
         after = float(np.sum(slope * step))
         small = rate * float(np.abs(step).max()) <= 0.5
         if after >= 0 or (small and after >= -0.5 * before) or posterior.passes >= max_passes:
-            return place, slope, curvature
+            return point, slope, curvature
         rate *= min(max(before / (before - after), 0.1), 0.9)

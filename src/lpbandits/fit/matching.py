@@ -17,7 +17,7 @@ class Matching:
     """The best matching of the true states with the fitted ones."""
 
     assignment: IntArray
-    """The fitted state matched to each true state: the nearest for those that remain if there are fewer fitted ones."""
+    """Fitted state of each true state, used once; if there are fewer fitted states, the others get the nearest one."""
     error: float
     """Mean over true states of 1 − Kendall's τ: 0 for equal orderings, 1 for unrelated ones, 2 for reversed ones."""
     errors: FloatArray

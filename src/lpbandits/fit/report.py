@@ -13,7 +13,6 @@ from lpbandits.data.chunked import ChunkedRatings, peak_of_process
 from lpbandits.data.names import Naming
 from lpbandits.fit.clusters import raters_of, variance_between
 from lpbandits.fit.estimator import Estimate, Estimator
-from lpbandits.fit.provenance import sketch
 from lpbandits.fit.selection import Scores
 from lpbandits.fit.state_means import StateMeans
 from lpbandits.fit.taste.tuning import TasteFit
@@ -198,7 +197,6 @@ class Fit:
                 "settings": {"method": estimator.method, **options, **estimator.settings()},
                 "versions": {name: version(name) for name in PACKAGES},
                 "never_compared": never_compared,
-                "people_sketch": list(sketch(ratings.people)),
                 "report": {name: value for name, value in vars(report).items() if name not in ("seconds", "space")},
             },
         )
@@ -250,15 +248,15 @@ def _state_warnings(estimate: Estimate, raters: IntArray) -> Iterator[str]:
         utilities, errors = estimate.utilities[z], estimate.errors[z]
         if rank > 1 and probability_above(utilities, errors, order[0], order[rank - 1]) < SURE:
             unsure.append(str(z))
-    fewer = (
+    few_text = (
         f"some of the {TOP} most preferred actions have fewer than {MIN_RATERS} raters in the state; keep only actions "
         "with more ratings (--min-action)"
     )
-    lower = (
+    unsure_text = (
         f"the first action is above the one at rank {rank} with a probability below {SURE:.0%}; use more people or "
         "fewer states (lpb inspect shows rank intervals)"
     )
-    for states, text in ((few, fewer), (unsure, lower)):
+    for states, text in ((few, few_text), (unsure, unsure_text)):
         if states:
             yield f"{'state' if len(states) == 1 else 'states'} {', '.join(states)}: {text}"
 

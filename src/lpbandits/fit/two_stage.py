@@ -69,17 +69,18 @@ class TwoStage(Estimator):
             clusters = cluster_people(log, states, scale=self.scale, restarts=self.restarts, seed=self.seed)
         labels, states = clusters.labels, len(clusters.shares)
         options: Json = {"prior_sd": self.prior_sd, "threads": log.pool}
-        fits, fewer = [], []
+        fits, fits_excluding = [], []
         pairs = count_states(log, labels, states, holdout=holdout, pairs_per_person=pairs_per_person, seed=self.seed)
         for z in range(states):
             with watch.part("count pairs", z, states):
-                counts, held = next(pairs)
+                counts, heldout = next(pairs)
             with watch.part("Bradley-Terry", z, states):
                 fits.append(maximise(counts, **options))
-            if held is not None:
+            if heldout is not None:
                 with watch.part("held-out", z, states):  # this tolerance moves a mean log-likelihood by a millionth
-                    fewer.append(maximise(counts.minus(held), tolerance=1e-3, start=fits[z].utilities, **options))
-            del counts, held  # free the memory before the next state
+                    counts = counts.minus(heldout)
+                    fits_excluding.append(maximise(counts, tolerance=1e-3, start=fits[z].utilities, **options))
+            del counts, heldout  # free the memory before the next state
         with watch.part("errors"):
             utilities = np.stack([fit.utilities for fit in fits])
             cap = PairCap(pairs_per_person, self.seed)
@@ -88,7 +89,7 @@ class TwoStage(Estimator):
         excluding = None
         if holdout is not None:
             rest = labels[~holdout]
-            excluding = self.estimate(fewer, np.bincount(rest, minlength=states) / len(rest), rest, scatter)
+            excluding = self.estimate(fits_excluding, np.bincount(rest, minlength=states) / len(rest), rest, scatter)
         notes: Json = {"warnings": clusters.warnings, "excluding_holdout": excluding}
         return self.estimate(fits, clusters.shares, labels, scatter, **notes)
 
@@ -116,7 +117,7 @@ def count_states(
     at_once = min(max(CELLS // cells, 1), states)
     while at_once > 1 and not log.budget.shared(at_once * size, in_order=in_order):
         at_once -= 1
-    numbers = labels if holdout is None else 2 * labels + holdout  # held-out people are counted apart
+    numbers = labels if holdout is None else 2 * labels + holdout  # held-out people are counted separately
     numbered = [(parts * z + part, actions) for z, actions in enumerate(kept) for part in range(parts)]
     per_person = (np.arange(len(labels)), numbers)
     for first in range(0, len(numbered), parts * at_once):
@@ -158,8 +159,8 @@ def _count_block(
         totals = [np.zeros((len(kept), len(kept)), dtype=cell) for _, kept in group]
     comparisons = compared(block, cap, index, threads)
     for counts, (number, kept) in zip(totals, group, strict=True):
-        fewer = comparisons.restricted(kept)
-        add_wins(counts, fewer, fewer.weight * (numbers == number)[fewer.person], threads=threads)
+        restricted = comparisons.restricted(kept)
+        add_wins(counts, restricted, restricted.weight * (numbers == number)[restricted.person], threads=threads)
     return totals
 
 

@@ -83,8 +83,8 @@ def scatter_sums(
 
 def probability_above(utilities: FloatArray, errors: FloatArray, one: int, other: int) -> FloatArray:
     """Return, per state, the probability that one action is above another: Φ((β₁ − β₂) / √(s₁² + s₂²))."""
-    away = utilities[..., one] - utilities[..., other]
-    return _phi(away, np.hypot(errors[..., one], errors[..., other]))
+    difference = utilities[..., one] - utilities[..., other]
+    return _phi(difference, np.hypot(errors[..., one], errors[..., other]))
 
 
 def expected_pairs_right(utilities: FloatArray, errors: FloatArray) -> float | None:
@@ -111,7 +111,7 @@ def rank_intervals(utilities: FloatArray, errors: FloatArray, actions: IntArray)
     return np.ascontiguousarray(ends.T).astype(np.int64)
 
 
-def _phi(away: FloatArray, spread: FloatArray) -> FloatArray:
-    """Return Φ(away / spread); if spread is 0: 1 or 0 by the sign of `away`, ½ if `away` is 0."""
+def _phi(difference: FloatArray, spread: FloatArray) -> FloatArray:
+    """Return Φ(difference / spread); if spread is 0: 1 or 0 by the sign of `difference`, ½ if `difference` is 0."""
     known = spread > 0
-    return np.where(known, ndtr(away / np.where(known, spread, 1.0)), 0.5 + 0.5 * np.sign(away))
+    return np.where(known, ndtr(difference / np.where(known, spread, 1.0)), 0.5 + 0.5 * np.sign(difference))

@@ -73,7 +73,7 @@ class Contrasts:
 
 
 def silences(model: PreferenceModel, known: BoolArray, fit: Provenance) -> tuple[str | None, ...]:
-    """Return, for each state, the reason why it has no known preferences; None if it has."""
+    """Return, for each state, the reason why it has no known preferences; None if it has some."""
     values = model.means if model.utilities is None else model.utilities
     out: list[str | None] = []
     for z, there in enumerate(known):

@@ -23,7 +23,7 @@ from lpbandits.model import EDGE, PreferenceModel
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Label
 
 CANDIDATES = 300
-"""Number of actions with all pairs considered: those with the most different ranks relative to their uncertainty.
+"""Number of actions whose pairs are considered: those whose utilities differ most between states, given their errors.
 
 In fits to MovieLens (1,132 and 1,297 actions, 5 and 50 states) the five best pairs lie among these.
 """

@@ -172,12 +172,12 @@ def leading_factors(moments: Moments, count: int, shrinkage: float) -> FloatArra
 
 def taste_with(moments: Moments, factors: FloatArray, **others: Any) -> TasteModel:
     """Return the taste model with these factors; unexplained variance becomes residual variance."""
-    every = np.zeros((len(moments.variances), factors.shape[1]))
-    every[moments.covariance_actions] = factors
-    residual = np.maximum(moments.variances - (every**2).sum(axis=1), 0.1 * moments.variances)
+    loadings = np.zeros((len(moments.variances), factors.shape[1]))
+    loadings[moments.covariance_actions] = factors
+    residual = np.maximum(moments.variances - (loadings**2).sum(axis=1), 0.1 * moments.variances)
     return TasteModel(
         moments.means,
-        every,
+        loadings,
         np.maximum(residual, MIN_VARIANCE),
         offset=moments.offset,
         level=moments.level,

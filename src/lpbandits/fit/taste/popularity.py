@@ -38,15 +38,14 @@ class Scales:
     @property
     def differ(self) -> BoolArray:
         """True for people with at least two different ratings."""
-        apart: BoolArray = self.spreads > 1e-9 * (1 + np.abs(self.means))
-        return apart
+        return np.asarray(self.spreads > 1e-9 * (1 + np.abs(self.means)))
 
     @property
     def informative(self) -> BoolArray:
         """True for people from whom a taste model can learn: enough ratings, with enough variance."""
-        apart = (self.counts >= MIN_RATINGS) & self.differ
-        median = float(np.median(self.spreads[apart])) if apart.any() else 0.0
-        return apart & (self.spreads >= MIN_SPREAD * median)
+        enough = (self.counts >= MIN_RATINGS) & self.differ
+        median = float(np.median(self.spreads[enough])) if enough.any() else 0.0
+        return enough & (self.spreads >= MIN_SPREAD * median)
 
 
 def scales(log: Ratings | Blocks) -> Scales:
@@ -84,8 +83,8 @@ class StandardizedRatings:
     def __init__(self, log: Blocks, *, popular: bool = False) -> None:
         self.log, self.scales, self._popular = log, scales(log), popular
         self._cache: dict[bytes, ItemMeans] = {}
-        able = self.scales.informative
-        self.voters = able if able.any() else self.scales.differ
+        informative = self.scales.informative
+        self.voters = informative if informative.any() else self.scales.differ
         """People who define the popular ordering: the informative ones or, if there are none, all who `differ`."""
 
     def item_means(self, *groups: BoolArray) -> list[ItemMeans]:
