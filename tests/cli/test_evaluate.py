@@ -1,6 +1,7 @@
 """`lpb evaluate` and `lpb data example`: output, files and errors."""
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -47,7 +48,8 @@ def test_verdict_is_written_into_the_model(folder: Path, tmp_path: Path) -> None
     after = lpb.PreferenceModel.load(path)
     assert after == before
     assert after.evaluation is not None
-    assert after.evaluation["verdict"] in " ".join(text.split())
+    assert after.evaluation["verdict"] in text.splitlines()
+    assert re.search(r"^\d+% of the people would .*by chance\.\)$", text, re.M), "not wrapped without a terminal"
     assert after.evaluation["best"] == "taste"
     assert json_output("decide", "--model", path, folder / "log.csv", "--exclude-seen")["policy"] == "taste"
 
