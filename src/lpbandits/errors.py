@@ -120,7 +120,7 @@ def translate_errors(doing: str) -> Iterator[None]:
 
 def fault_of(error: BaseException, doing: str) -> ResourceError | None:
     """Return the `ResourceError` for an error of the system or of a library, None for any other error."""
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return ResourceError(f"{doing}: not enough memory; make the problem smaller")
     if isinstance(error, OSError):
         return ResourceError(f"{doing}: {reason(error)}" + (f": {error.filename}" if error.filename else ""))

@@ -174,6 +174,8 @@ cli.main()
         ("MemoryError()", 2, ["not enough memory"]),
         ("OSError(5, 'Input/output error', 'a.csv')", 2, ["Input/output error: a.csv"]),
         ("OSError(28, 'No space left on device')", 2, ["cannot write to standard output: No space left on device"]),
+        ("OSError(12, 'Cannot allocate memory')", 2, ["not enough memory"]),
+        ("OSError('libllvmlite.so cannot be loaded')", 2, ["libllvmlite.so"]),
         ("__import__('polars').exceptions.PanicException('boom')", 2, ["boom"]),
         ("__import__('lpbandits').InvalidInput('two\\nlines \\x1b[31m')", 2, [r"lpb: two\nlines \x1b[31m"]),
     ],
@@ -184,6 +186,7 @@ def test_every_error_is_one_line_with_an_exit_code(error: str, code: int, words:
     assert len(done.stderr.splitlines()) == 1
     for word in words:
         assert word in done.stderr
+    assert ("standard output" in done.stderr) == ("OSError(28" in error)
     shown = command(error, "--debug", code=FAULTY)
     assert shown.returncode == code
     assert "Traceback" in shown.stderr

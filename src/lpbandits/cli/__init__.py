@@ -1,6 +1,7 @@
 """The command line `lpb`: each command parses its options, calls the library and prints the result."""
 
 import contextlib
+import errno
 import os
 import platform
 import signal
@@ -23,6 +24,9 @@ from lpbandits.cli.reproduce import reproduce
 from lpbandits.cli.simulate import demo, simulate
 from lpbandits.errors import LpbError, fault_of, reason
 from lpbandits.text import LINE, display
+
+STREAM_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EPIPE)
+"""Codes of a failed write; with these, an error without a path is one of standard output."""
 
 app = typer.Typer(
     name="lpb",
@@ -80,7 +84,7 @@ def main() -> None:
 
 def _explained(error: BaseException) -> tuple[str, int]:
     """Return the message and the exit code of an error."""
-    no_file = isinstance(error, OSError) and error.filename is None
+    no_file = isinstance(error, OSError) and error.filename is None and error.errno in STREAM_FAULTS
     doing = "cannot write to standard output" if no_file else "".join(sys.argv[1:2]) or "lpb"
     fault = error if isinstance(error, LpbError) else fault_of(error, doing)
     if fault is not None:

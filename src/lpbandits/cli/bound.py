@@ -82,5 +82,5 @@ def bound(
         for value, at in study:
             print_table(f"\n{AXES[axis][0]}: {value:g}", *bound_table(at))
     error = bounds.summary()["largest_gap"]
-    say(f"\nrelative error at most {error:.0e} (certified); {bounds.seconds:.1f} s", style="dim")
+    say(f"\nrelative error at most {f'{error:.0e}' if error else 0} (certified); {bounds.seconds:.1f} s", style="dim")
     print_report(out)

@@ -7,7 +7,7 @@ import typer
 
 from lpbandits.cli import options
 from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, say
-from lpbandits.text import display
+from lpbandits.text import display, pluralize, significant
 
 if TYPE_CHECKING:
     from lpbandits.decisions.files import Summary
@@ -61,7 +61,7 @@ def decide(
     chosen_workers = options.workers_of(jobs, backend, address)
     chosen = choose_policy(PreferenceModel.load(model), policy, rewards=rewards, noise=noise, explore=explore)
     if policy == "auto" and not as_json:
-        typer.echo(f"note: {chosen.name}: {display(chosen.why, None)}", err=True)
+        typer.echo(f"note: policy {chosen.name}: {display(chosen.why, None)}", err=True)
     with notes(), progress_bar("deciding (the first run also compiles)") as report:
         summary = decide_file(
             chosen,
@@ -86,11 +86,11 @@ def decide(
 def _show(summary: "Summary") -> None:
     if summary.out is None and summary.people:
         rows = [[_cell(value) for value in row] for row in summary.first.rows()]
-        title = f"First {len(rows)} of {summary.people:,} decisions (--out writes all)"
+        title = f"First {len(rows)} of {pluralize(summary.people, 'decision')} (--out writes all)"
         print_table(title, summary.first.columns, rows)
         say("")
     rows = [[display(one["name"]), f"{one['people']:,}", f"{one['share']:.1%}"] for one in summary.chosen]
-    title = f"{summary.decided:,} of {summary.people:,} people, by {summary.policy}"
+    title = f"{summary.decided:,} of {pluralize(summary.people, 'person', 'people')}, by {summary.policy}"
     print_table(title, ["most chosen", "people", "share"], rows)
     counts = {"without history": summary.without_history, "no action left": summary.nothing_left}
     counts |= {f"skipped {what}": count for what, count in summary.skipped.items()}
@@ -103,4 +103,4 @@ def _show(summary: "Summary") -> None:
 
 
 def _cell(value: Any) -> str:
-    return "–" if value is None else f"{value:.3g}" if isinstance(value, float) else display(value)
+    return "–" if value is None else significant(value) if isinstance(value, float) else display(value)

@@ -115,10 +115,10 @@ def fit(
     if as_json:
         print_json(result.report.to_dict() | {"out": out, "assignments": assignments})
     else:
-        _show(result, out, assignments)
+        _show(result, ratings, out, assignments)
 
 
-def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
+def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | None) -> None:
     from lpbandits.inspection.facts import noise_line, taste_lines
     from lpbandits.inspection.inspect import CURVE_RULE, PAIR_RULE, curve_table, inspect_model, state_table
 
@@ -130,7 +130,7 @@ def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
     )
     for reason, count in report.dropped.items():
         if count:
-            say(f"  dropped: {count:,} {reason.replace('_', ' ')}")
+            say(f"  dropped {reason.replace('_', ' ').replace('below min ', 'below --min-')}: {count:,}")
     inspection = inspect_model(result.model, top=4)
     if inspection.fit.curve:
         print_table("\nHow many states?", *curve_table(inspection.fit.curve), note=CURVE_RULE)
@@ -144,8 +144,8 @@ def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
             f"scored on {pluralize(report.heldout_people, 'other')})"
         )
     say(
-        f"\nLog-likelihood per comparison {report.log_likelihood:.4f} (a coin toss: -0.6931)\n"
-        f"on held-out people {heldout}\n"
+        f"\nLog-likelihood per comparison: {report.log_likelihood:.4f} (a coin toss: -0.6931)\n"
+        f"Log-likelihood on held-out people: {heldout}\n"
         f"The states explain {report.count_variance_explained:.0%} of the variance of people's number of ratings and "
         f"{report.mean_variance_explained:.0%} of their mean rating (low is good)"
     )
@@ -155,7 +155,9 @@ def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
         say(line)
     for warning in report.warnings:
         say(f"warning: {display(warning, LINE)}", style="yellow")
-    say(", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items()), style="dim")
+    longest = {stage.replace(", ", " "): seconds for stage, seconds in report.seconds.items() if seconds >= 0.1}
+    parts = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in longest.items())
+    say(f"{sum(report.seconds.values()):.1f} s" + (f": {parts}" if parts else ""), style="dim")
     space = report.space
     where = "in memory"
     if space["log"] == "files":
@@ -165,6 +167,6 @@ def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
     say(f"The log was processed {where}", style="dim")
     if out is not None:
         name = display(out, None)
-        say(f"Model: {name}   (next: lpb inspect {name}; lpb evaluate RATINGS --model {name})")
+        say(f"Model: {name} (next: lpb inspect {name}; lpb evaluate {display(ratings, None)} --model {name})")
     if assignments is not None:
         say(f"States of the people: {display(assignments, None)}")

@@ -63,8 +63,10 @@ def print_json(content: Any) -> None:
 
 
 def say(text: str, *, style: str = "") -> None:
-    """Print lines of text; pass untrusted text through `display` first."""
-    _console().print("\n".join(display(line, None) for line in text.split("\n")), style=style)
+    """Print lines of text, wrapped only on a terminal; pass untrusted text through `display` first."""
+    console = _console()
+    lines = (display(line, None) for line in text.split("\n"))
+    console.print("\n".join(lines), style=style, soft_wrap=not console.is_terminal)
 
 
 def print_table(title: str, columns: list[str], rows: list[list[str]], *, note: str = "") -> None:
@@ -89,7 +91,7 @@ def print_report(folder: Path | None) -> None:
 
 
 def _console(*, stderr: bool = False) -> Console:
-    """Return a console; stdout has 120 columns if it is not a terminal."""
+    """Return a console; tables on stdout have 120 columns if it is not a terminal."""
     console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
     if not (stderr or console.is_terminal):
         console.width = 120

@@ -62,10 +62,12 @@ def open_table(origin: Any, options: ReadOptions, *, narrow: bool = False) -> It
     if path.suffix.lower() == ".parquet":
         folder = os.path.commonpath([path.absolute().parent for path in paths])
         names = [path.absolute().relative_to(folder).as_posix() for path in paths]
-        yield ParquetTable(name if len(paths) > 1 else names[0], paths, names)
+        with _utf8_names(paths) as readable:
+            yield ParquetTable(name if len(paths) > 1 else names[0], readable, names)
         return
     limit = options.unpack_limit
     with contextlib.ExitStack() as stack:
+        (path,) = stack.enter_context(_utf8_names(paths))
         try:
             if path.suffix.lower() == ".zip":
                 path, name = _unpack(path, stack.enter_context(temporary_folder()), limit)
@@ -83,6 +85,20 @@ def open_table(origin: Any, options: ReadOptions, *, narrow: bool = False) -> It
         except (OSError, EOFError, zlib.error) as error:
             raise InvalidInput(f"cannot read {name}: {error}; {DAMAGED}") from None
         yield table
+
+
+@contextlib.contextmanager
+def _utf8_names(paths: list[Path]) -> Iterator[list[Path]]:
+    """Yield the paths, or links to them in a temporary folder if one is not UTF-8: polars cannot open such a path."""
+    if all(str(path).encode(errors="replace").decode() == str(path) for path in paths):
+        yield paths
+        return
+    with temporary_folder() as folder:
+        links = [folder / str(i) / os.fsencode(path.name).decode(errors="replace") for i, path in enumerate(paths)]
+        for link, path in zip(links, paths, strict=True):
+            link.parent.mkdir()
+            link.symlink_to(path.absolute())
+        yield links
 
 
 def find_files(origin: Any) -> tuple[str, list[Path]]:

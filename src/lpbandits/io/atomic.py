@@ -62,11 +62,11 @@ def write_part(path: Path, table: "pl.DataFrame") -> None:
 
 def write_stream(path: str | Path, table: "pl.LazyFrame") -> None:
     """Write a lazy table as CSV or Parquet, by the suffix of the file."""
-    with atomic_file(path) as part:
+    with atomic_file(path) as part, part.open("wb") as raw:  # polars cannot open a name that is not UTF-8
         if part.suffix.lower() == ".csv":
-            table.sink_csv(part)
+            table.sink_csv(raw)
         else:
-            table.sink_parquet(part)
+            table.sink_parquet(raw)
 
 
 def as_parquet(table: "pl.DataFrame") -> bytes:

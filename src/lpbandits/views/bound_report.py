@@ -5,6 +5,7 @@ from pathlib import Path
 
 from lpbandits.simulation.bounds import AXES, Bounds, growth_ratio, table_against
 from lpbandits.simulation.results import versions
+from lpbandits.text import pluralize, significant
 from lpbandits.typing import Json
 from lpbandits.views.charts import bounds as charts_of
 from lpbandits.views.charts.base import Chart, deferred_validation
@@ -40,7 +41,7 @@ def bound_table(bounds: Bounds) -> tuple[list[str], list[list[str]]]:
     rows = []
     for name, (title, knows) in _BOUNDS.items():
         printed = summary["printed"].get(name)
-        cell = "" if printed is None else _significant(printed["mean"])
+        cell = "" if printed is None else significant(printed["mean"])
         cell += f" (+{printed['infinite']} infinite)" if printed and printed["infinite"] else ""
         rows.append([title, knows, *_cells(summary["bounds"][name]), cell])
     rows += [[f"{name_of(name)}, measured", "", *_cells(spread), ""] for name, spread in summary["growth"].items()]
@@ -91,8 +92,8 @@ def described(bounds: Bounds) -> str:
     '3 states, 4 actions, gap 0.2, noise 1, 2 people, seed 0'
     """
     s = bounds.settings
-    words = [f"{s['states']} states", f"{s['actions']} actions", gaps_of(s) if "gap" in s else "", noise_of(s)]
-    words += [f"{s['people']} people", f"seed {s['seed']}" if "seed" in s else ""]
+    words = [pluralize(s["states"], "state"), pluralize(s["actions"], "action"), gaps_of(s) if "gap" in s else ""]
+    words += [noise_of(s), pluralize(s["people"], "person", "people"), f"seed {s['seed']}" if "seed" in s else ""]
     return ", ".join(filter(None, words))
 
 
@@ -113,8 +114,4 @@ def findings(study: Study) -> list[str]:
 
 
 def _cells(spread: Json) -> list[str]:
-    return [_significant(spread[name]) for name in ("mean", "se", "sd", "median")]
-
-
-def _significant(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
+    return [significant(spread[name]) for name in ("mean", "se", "sd", "median")]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from lpbandits.evaluation.results import Evaluation, titled
+from lpbandits.model import PreferenceModel
 from lpbandits.simulation.results import versions
 from lpbandits.text import display, pluralize
 from lpbandits.views.charts.base import deferred_validation
@@ -72,8 +73,10 @@ def loss_summary(evaluation: Evaluation) -> str:
 
 
 @deferred_validation
-def save_evaluation(evaluation: Evaluation, folder: str | Path, *, source: str) -> Path:
-    """Write tables, charts (PNG and SVG) and an HTML report of an evaluation; return the report's path."""
+def save_evaluation(
+    evaluation: Evaluation, folder: str | Path, *, source: str, model: PreferenceModel | None = None
+) -> Path:
+    """Write tables, charts (PNG and SVG), an HTML report and a model; return the report's path."""
     once = ", each of them once," if evaluation.once else ", with repetition,"
     sections = [
         Section(
@@ -100,6 +103,7 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, source: str) 
         foot=f"{display(source)}: {describe(evaluation)}. {footer(sum(evaluation.seconds.values()))}",
         tables={"people": evaluation.table},
         manifest={"format": "lpbandits-evaluation", "version": 1, **evaluation.to_dict(), "versions": versions()},
+        model=model,
     )
 
 
