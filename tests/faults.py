@@ -28,7 +28,8 @@ import polars as pl
 import psutil  # type: ignore[import-untyped] # distributed brings it, without types
 
 import lpbandits as lpb
-from lpbandits.io.atomic import UNFINISHED, sha256
+from lpbandits.io.atomic import sha256
+from lpbandits.io.scratch import UNFINISHED
 from tests.parallel.processes import until
 
 LPB = [sys.executable, "-m", "lpbandits"]

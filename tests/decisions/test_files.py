@@ -13,7 +13,7 @@ import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.decisions.files import Summary, decide_file
-from lpbandits.io.atomic import UNFINISHED
+from lpbandits.io.scratch import UNFINISHED
 from tests.conftest import taste_for
 
 MODEL = lpb.PreferenceModel(
