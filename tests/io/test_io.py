@@ -156,6 +156,16 @@ def test_a_folder_has_a_manifest_only_without_the_files_it_replaces(
     assert {file.name for file in tmp_path.iterdir()} == {"new.csv", "manifest.json"}
 
 
+def test_formulas_in_csv_are_escaped_on_request(tmp_path: Path) -> None:
+    labels = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "a=1", "'x", "7"]
+    table = pl.DataFrame({"person": labels, "low": [-1.5] * len(labels), "state": [-2] * len(labels)})
+    escaped = table.with_columns(person=pl.Series([f"'{label}" for label in labels[:6]] + labels[6:]))
+    for escape, name in [(False, "a.csv"), (True, "a.csv"), (True, "a.parquet")]:
+        atomic.write_stream(tmp_path / name, table.lazy(), escape_formulas=escape)
+        found = pl.read_csv(tmp_path / name) if name == "a.csv" else pl.read_parquet(tmp_path / name)
+        assert found.equals(escaped if escape and name == "a.csv" else table)
+
+
 def test_only_io_writes_files() -> None:
     calls = re.compile(r"\.(write|sink)_(text|bytes|parquet|csv)\([^)]|json\.dump\(|\.open\(.[wa]|np\.save|mkdtemp")
     writers = {

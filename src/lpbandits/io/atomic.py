@@ -57,10 +57,17 @@ def write_part(path: Path, table: "pl.DataFrame") -> None:
         path.write_bytes(as_parquet(table))
 
 
-def write_stream(path: str | Path, table: "pl.LazyFrame") -> None:
-    """Write a lazy table as CSV or Parquet, by the suffix of the file."""
+def write_stream(path: str | Path, table: "pl.LazyFrame", *, escape_formulas: bool = False) -> None:
+    """Write a lazy table as CSV or Parquet, by the suffix of the file.
+
+    With `escape_formulas`, CSV text that a spreadsheet would run as a formula gets a leading apostrophe.
+    """
+    import polars as pl  # noqa: PLC0415 - slow to import, and not needed to write JSON
+
     with atomic_file(path) as part:
         if part.suffix.lower() == ".csv":
+            if escape_formulas:
+                table = table.with_columns(pl.col(pl.String).str.replace(r"^[=+\-@\t\r]", "'$0"))
             table.sink_csv(part)
         else:
             table.sink_parquet(part)
