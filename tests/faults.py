@@ -4,10 +4,11 @@ Full disk: every command that writes runs once, then with another seed on a disk
 code 2 and one line of error, and leave existing files unchanged. Other faults happen at random times: a command is
 killed with its workers, gets Ctrl-C, or loses a worker. After Ctrl-C it must end with one line and exit code 130, after
 a worker's crash with the same numbers. No process may survive, no file may be incomplete under its final name, and the
-next run (for `reproduce`, with --resume) must give the same numbers.
+next run (for `reproduce`, with --resume) must give the same numbers and remove the temporary folders of killed ones.
 """
 
 import argparse
+import gzip
 import hashlib
 import json
 import os
@@ -28,7 +29,8 @@ import polars as pl
 import psutil  # type: ignore[import-untyped] # distributed brings it, without types
 
 import lpbandits as lpb
-from lpbandits.io.atomic import UNFINISHED, sha256
+from lpbandits.io.atomic import sha256
+from lpbandits.io.scratch import UNFINISHED
 from tests.parallel.processes import until
 
 LPB = [sys.executable, "-m", "lpbandits"]
@@ -177,13 +179,15 @@ def try_faults(faults: list[str], only: str | None, times: int, rng: random.Rand
     good = True
     print(f"\n{'fault':9} {'command':9} {'faults':>6} {'runs':>5} {'seconds':>8} {'wrong':>6}  result")
     with tempfile.TemporaryDirectory() as home:
+        os.environ["TMPDIR"] = home  # of the commands
         ratings, model = log(Path(home) / "log.csv", 3000), f"{home}/model.json"
+        Path(f"{ratings}.gz").write_bytes(gzip.compress(ratings.read_bytes()))
         run(f"fit {ratings} --states 2 --out {model}")
         commands = {
             "fit": f"fit {ratings} --states 2 --out {{out}}/model.json --seed {{seed}}",
             "simulate": "simulate --people 200 --jobs 2 --out {out}/out --seed {seed}",
             "evaluate": f"evaluate {ratings} --jobs 2 --out {{out}}/out --seed {{seed}}",
-            "decide": f"decide {ratings} --model {model} --jobs 2 --out {{out}}/decisions.parquet --seed {{seed}}",
+            "decide": f"decide {ratings}.gz --model {model} --jobs 2 --out {{out}}/decisions.parquet --seed {{seed}}",
             "reproduce": "reproduce --quick --resume --jobs 2 --out {out}/out",
         }
         for name in [only] if only else commands:
@@ -233,6 +237,7 @@ def _repeat(
         wrong.append("numbers differ from the undisturbed run")
     if name == "reproduce":
         shutil.rmtree(out)
+    wrong += [f"not removed: {path}" for path in [*out.parent.glob(f"{UNFINISHED}*"), *out.rglob(f"{UNFINISHED}*")]]
     return n_faults, n_runs, wrong
 
 

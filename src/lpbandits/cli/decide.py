@@ -34,6 +34,7 @@ def decide(
         None, help="Table of the people to decide for, with or without a history. Default: all people of the history."
     ),
     unknown: str = typer.Option("error", help="Outcomes of actions that are not in the model: **error** or **skip**."),
+    escape_formulas: options.EscapeFormulas = False,
     rewards: str = typer.Option("gaussian", help="Family of the rewards: gaussian, bernoulli or poisson."),
     noise: float | None = typer.Option(
         None,
@@ -72,6 +73,7 @@ def decide(
             exclude_seen=exclude_seen,
             people=people,
             unknown=unknown,
+            escape_formulas=escape_formulas,
             seed=seed,
             jobs=chosen_workers,
             threads=threads,

@@ -35,6 +35,7 @@ def fit(
     max_states: int | None = typer.Option(None, help="Maximum number of states that **auto** tries; 12 by default."),
     names: options.Names = None,
     assignments: Path | None = typer.Option(None, help="File for each person's likeliest state (.parquet or .csv)."),
+    escape_formulas: options.EscapeFormulas = False,
     min_person: options.MinPerson = 0,
     min_action: options.MinAction = 0,
     prior_sd: float = typer.Option(1.0, help="Standard deviation of the Gaussian prior of a utility."),
@@ -109,7 +110,7 @@ def fit(
             result.model.save(out)
         if assignments is not None:
             table = states_of(result.model, log, threads=threads, jobs=chosen_workers)
-            write_stream(assignments, table.lazy())
+            write_stream(assignments, table.lazy(), escape_formulas=escape_formulas)
     seconds = {"read": round(read_seconds, 3), **result.report.seconds}
     result = replace(result, report=replace(result.report, seconds=seconds))
     if as_json:

@@ -116,7 +116,7 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
         raise InvalidInput("there is no home folder for the cache; set LPB_DATA to a folder with the data, or set HOME")
     target = home / "movielens" / f"ml-{name}"
     about = {"format": FORMAT, "version": VERSION, "name": name, "archive": DATASETS[name].archive}
-    with temporary_folder() as folder, atomic_folder(target, about) as staging:
+    with temporary_folder() as folder, atomic_folder(target, about, replaces=_FILES) as staging:
         archive = _download(name, folder, progress) if source is None else as_path(source)
         if archive.is_dir():
             for file in filter(Path.is_file, (archive / name for name in _FILES)):
@@ -129,9 +129,6 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
                 f"{', '.join(_MOVIES)}"
             )
         about["checked"] = verify(name, staging)
-        names = {file.name for file in staging.iterdir()}
-    for other in {*_FILES} - names:
-        (target / other).unlink(missing_ok=True)  # from an earlier installation in another format
     return target
 
 
