@@ -183,13 +183,13 @@ class _Posterior:
     def gradient(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the gradient and the diagonal of the negative Hessian, in one pass."""
         expected, curvature = np.empty(len(beta)), np.empty(len(beta))
-        self._sweep(kernels.expect, np.exp(beta), expected, curvature)
+        self._sweep(kernels.expected_wins, np.exp(beta), expected, curvature)
         return self.counts.wins - expected - self.precision * beta, curvature + self.precision
 
     def hessian_times(self, beta: FloatArray, curvature: FloatArray, v: FloatArray) -> FloatArray:
         """Return the negative Hessian times v, in one pass."""
         out = np.empty(len(beta))
-        self._sweep(kernels.neighbours, np.exp(beta), v, out)
+        self._sweep(kernels.hessian_off_diagonal, np.exp(beta), v, out)
         return curvature * v - out
 
     def standard_errors(self, beta: FloatArray) -> FloatArray:
@@ -199,7 +199,7 @@ class _Posterior:
         variance = self._exact_variance(p, curvature) if len(beta) <= EXACT else None
         if variance is None:
             second = np.empty(len(beta))
-            self._sweep(kernels.squared_neighbours, p, 1 / curvature, second)
+            self._sweep(kernels.squared_off_diagonal, p, 1 / curvature, second)
             variance = 1 / curvature + second / curvature**2
         return np.sqrt(np.maximum(variance, 0.0))
 

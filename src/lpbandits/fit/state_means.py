@@ -16,7 +16,7 @@ from lpbandits.data.blocks import Blocks, as_blocks, parallel_sum, reduce_add, s
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.estimator import Estimate
-from lpbandits.fit.kernels.rating_sums import add_cells, add_squares
+from lpbandits.fit.kernels.ratings import add_cells, add_squares
 from lpbandits.kernels.isotonic import isotonic as isotonic_kernel
 from lpbandits.parallel import Threads
 from lpbandits.typing import FloatArray, IntArray

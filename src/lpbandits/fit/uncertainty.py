@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from lpbandits.fit.comparisons import Comparisons
-from lpbandits.fit.kernels.scatter import CURVATURE, RATERS, SQUARES, scatter_parts
+from lpbandits.fit.kernels.bradley_terry import CURVATURE, RATERS, SQUARES, scatter_parts
 from lpbandits.parallel import Threads
 from lpbandits.typing import FloatArray, IntArray
 

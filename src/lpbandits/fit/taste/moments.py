@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lpbandits.data.blocks import Blocks, iadd_each, parallel_sum
 from lpbandits.data.memory import BYTES_PER_SENT_PAIR
 from lpbandits.data.ratings import Ratings
-from lpbandits.fit.kernels.rating_sums import NOWHERE, residuals
+from lpbandits.fit.kernels.ratings import NOWHERE, residuals
 from lpbandits.fit.taste.cross_products import MAX_COVARIANCE_ACTIONS, Residuals, mirrored
 from lpbandits.fit.taste.popularity import PSEUDO_RATERS, ItemMeans, Scales, StandardizedRatings, as_standardized
 from lpbandits.parallel import Threads, one_thread

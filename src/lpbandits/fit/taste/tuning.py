@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.kernels.predictive import predict_sequence
+from lpbandits.fit.kernels.ratings import predict_sequence
 from lpbandits.fit.selection import split_people
 from lpbandits.fit.taste.cross_products import MAX_COVARIANCE_ACTIONS
 from lpbandits.fit.taste.moments import Moments, leading_factors, moments_of, taste_with
