@@ -70,7 +70,7 @@ FAULTS = {
         ("bradley_terry.hessian_off_diagonal", "A * (B * B) * C", "A * B * C"),
     ),
     "tests/fit/test_comparisons.py": (("comparisons.split_histories", "A / B", "1.0"),),
-    "tests/fit/test_scatter.py": (
+    "tests/fit/test_uncertainty.py": (
         ("bradley_terry.scatter_parts", "0.5 * (A - B)", "0.5"),
         ("bradley_terry.scatter_parts", "A * (A * B)", "A * B"),
     ),

@@ -70,18 +70,18 @@ class Comparisons:
 class PairCounts:
     """Sufficient statistics of a Bradley-Terry model: `wins` per action (a tie is half a win), comparisons per pair.
 
-    `halves` = H + Hᵀ is twice the number of comparisons of each pair; H counts half wins, so that ties are integers.
-    Its rows and columns are the actions in `kept`; `actions` is the number of all actions.
+    `double_counts` = H + Hᵀ is twice the number of comparisons of each pair; H counts half wins, so that ties are
+    integers. Its rows and columns are the actions in `kept`; `actions` is the number of all actions.
     """
 
-    halves: NDArray[Any]
+    double_counts: NDArray[Any]
     wins: FloatArray
     kept: IntArray
     actions: int
 
     def minus(self, other: "PairCounts") -> "PairCounts":
-        """Subtract the counts of held-out people, overwriting `halves`."""
-        np.subtract(self.halves, other.halves, out=self.halves)
+        """Subtract the counts of held-out people, overwriting `double_counts`."""
+        np.subtract(self.double_counts, other.double_counts, out=self.double_counts)
         return replace(self, wins=self.wins - other.wins)
 
 
@@ -121,15 +121,14 @@ class PairCap(NamedTuple):
     pairs: int | None = None
     seed: int = 0
 
-
-def compared(block: Ratings, cap: PairCap, index: IntArray, threads: Threads) -> Comparisons:
-    """Return the comparisons of a block, cached on it unless there is a cap; `index` numbers its people in the log."""
-    if cap.pairs is not None:
-        return compare(block, pairs_per_person=cap.pairs, seed=cap.seed, first=int(index[0]), threads=threads)
-    known: Comparisons | None = block.__dict__.get("comparisons")
-    if known is None:
-        known = block.__dict__["comparisons"] = compare(block, threads=threads)
-    return known
+    def comparisons(self, block: Ratings, index: IntArray, threads: Threads) -> Comparisons:
+        """Return the comparisons of a block, cached on it if all are used; `index` numbers its people in the log."""
+        if self.pairs is not None:
+            return compare(block, pairs_per_person=self.pairs, seed=self.seed, first=int(index[0]), threads=threads)
+        if "comparisons" not in block.__dict__:
+            block.__dict__["comparisons"] = compare(block, threads=threads)
+        cached: Comparisons = block.__dict__["comparisons"]
+        return cached
 
 
 def count_wins(

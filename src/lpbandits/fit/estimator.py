@@ -11,12 +11,11 @@ from scipy.special import logsumexp
 from lpbandits import validate
 from lpbandits.data.blocks import Blocks
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.bradley_terry import BradleyTerry, as_prior_sd
+from lpbandits.fit.bradley_terry import PRIOR_SD, BradleyTerry, as_prior_sd
 from lpbandits.fit.clusters import MAX_RESTARTS, Scale
 from lpbandits.fit.comparisons import Comparisons
 from lpbandits.fit.kernels.comparisons import history_log_likelihoods
-from lpbandits.fit.shrinkage import shrink_states
-from lpbandits.fit.uncertainty import Scatter
+from lpbandits.fit.uncertainty import Scatter, shrink_states
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize
@@ -123,7 +122,7 @@ class Estimator(abc.ABC):
 
     method: ClassVar[str]
     scale: Scale = "cosine"
-    prior_sd: float = 1.0
+    prior_sd: float = PRIOR_SD
     restarts: int | None = None
     seed: int = 0
     shrink: bool = True
@@ -147,7 +146,7 @@ class Estimator(abc.ABC):
         """Return the settings as a JSON object."""
         return asdict(self)
 
-    def among(self, people: IntArray) -> "Estimator":  # noqa: ARG002
+    def for_people(self, people: IntArray) -> "Estimator":  # noqa: ARG002
         """Return the estimator for a subset of the people (indices): per-person settings are subset, too."""
         return self
 
@@ -182,9 +181,9 @@ def as_estimator(value: Any) -> Estimator:
 def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads: Threads | None = None) -> FloatArray:
     """Return people × states: the log-probability of each person's comparisons under each state's utilities."""
     shifted = np.ascontiguousarray(utilities - utilities.max(axis=1, keepdims=True))
-    spread = max(float(-shifted.min()), 1.0)
+    widest = max(float(-shifted.min()), 1.0)
     out = np.empty((len(comparisons.person), len(utilities)))
-    arrays = comparisons.histories, shifted, np.exp(shifted), int(np.clip(600 / spread, 1, FACTORS_PER_LOG)), out
+    arrays = comparisons.histories, shifted, np.exp(shifted), int(np.clip(600 / widest, 1, FACTORS_PER_LOG)), out
     (threads or Threads(1)).run(history_log_likelihoods, len(out), *arrays, blocks=16, smallest=16)
     if len(out) == comparisons.people:
         return out * comparisons.weight[:, None]
@@ -193,6 +192,15 @@ def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads:
         for z in range(out.shape[1])
     ]
     return np.ascontiguousarray(np.stack(columns, axis=1))
+
+
+def discount(counts: IntArray) -> FloatArray:
+    """Return the factor of each person's log-likelihoods, as a column, with which n ratings count as n − 1 comparisons.
+
+    The n(n − 1)/2 comparisons of a person share the noise of n ratings. Without this factor 2/n, probabilities of
+    states are overconfident, and more states always score better, because they fit the noise.
+    """
+    return np.asarray(2 / np.maximum(counts, 2))[:, None]
 
 
 def mixture(values: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:

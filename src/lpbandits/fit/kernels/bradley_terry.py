@@ -1,9 +1,9 @@
 """Bradley-Terry models: sweeps over the k×k counts of comparisons, and squared residuals of each person.
 
-`double_counts` is symmetric: twice the number of comparisons w_ij of two actions, zero on the diagonal. With strengths
+`doubled` is symmetric: twice the number w_ij of comparisons of two actions, zero on the diagonal. With strengths
 p = exp(β), P(i beats j) = p_i / (p_i + p_j): one division per cell and no exponential. As the matrix is symmetric, a
-sweep over columns low..high−1 walks along rows and adds to one accumulator per column; the innermost loop then has no
-reduction in it, is compiled to vector instructions, and the order of every sum does not depend on the number of threads.
+sweep over columns low..high−1 walks along rows and adds to one accumulator per column. The innermost loop then has no
+reduction, is compiled to vector instructions, and the order of every sum does not depend on the number of threads.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ SQUARES, CURVATURE, RATERS = 0, 1, 2  # rows of a part's sums in `scatter_parts`
 
 
 @jit
-def expected_wins(low: int, high: int, double_counts: Any, p: FloatArray, wins: FloatArray, curvature: FloatArray) -> None:
+def expected_wins(low: int, high: int, doubled: Any, p: FloatArray, wins: FloatArray, curvature: FloatArray) -> None:
     """Fill the expected wins[i] = Σ_j w_ij P(i beats j), and curvature[i] = Σ_j w_ij P(i) P(j)."""
     for start in range(low, high, BLOCK):
         end = min(start + BLOCK, high)
@@ -27,7 +27,7 @@ def expected_wins(low: int, high: int, double_counts: Any, p: FloatArray, wins: 
         total = np.zeros(end - start)
         curvatures = np.zeros(end - start)
         for j in range(len(p)):
-            row = double_counts[j, start:end]
+            row = doubled[j, start:end]
             row_p = p[j]
             for i in range(end - start):
                 share = 1.0 / (columns_p[i] + row_p)
@@ -40,14 +40,14 @@ def expected_wins(low: int, high: int, double_counts: Any, p: FloatArray, wins: 
 
 
 @jit
-def hessian_off_diagonal(low: int, high: int, double_counts: Any, p: FloatArray, v: FloatArray, out: FloatArray) -> None:
+def hessian_off_diagonal(low: int, high: int, doubled: Any, p: FloatArray, v: FloatArray, out: FloatArray) -> None:
     """Fill out[i] = Σ_j w_ij P(i) P(j) v_j: the off-diagonal part of the Hessian times v."""
     for start in range(low, high, BLOCK):
         end = min(start + BLOCK, high)
         columns_p = p[start:end].copy()
         total = np.zeros(end - start)
         for j in range(len(p)):
-            row = double_counts[j, start:end]
+            row = doubled[j, start:end]
             row_p = p[j]
             pull = row_p * v[j]
             for i in range(end - start):
@@ -58,14 +58,14 @@ def hessian_off_diagonal(low: int, high: int, double_counts: Any, p: FloatArray,
 
 
 @jit
-def squared_off_diagonal(low: int, high: int, double_counts: Any, p: FloatArray, v: FloatArray, out: FloatArray) -> None:
+def squared_off_diagonal(low: int, high: int, doubled: Any, p: FloatArray, v: FloatArray, out: FloatArray) -> None:
     """Fill out[i] = Σ_j (w_ij P(i) P(j))² v_j: the second term of the series of the inverse's diagonal."""
     for start in range(low, high, BLOCK):
         end = min(start + BLOCK, high)
         columns_p = p[start:end].copy()
         total = np.zeros(end - start)
         for j in range(len(p)):
-            row = double_counts[j, start:end]
+            row = doubled[j, start:end]
             row_p = p[j]
             pull = v[j]
             for i in range(end - start):
@@ -83,10 +83,10 @@ def scatter_parts(
     """Fill sums[part, ·, a] over histories edges[part]..edges[part + 1]−1: Σ g², Σ curvature, Σ `people`.
 
     Action a of a history has the residual g = w · (wins_a − Σ_j p_a / (p_a + p_j)), with half a win for a tie, and the
-    curvature w · Σ_j p_a p_j / (p_a + p_j)². `weights` is (people, weight): the probability that a history's person is in the state, and this times the weight of
-    the history's comparisons. An action is in one history per person only, so residuals of people are those of
-    histories. Parts do not depend on the number of threads. Each pair is visited twice, so that the inner loop has no
-    reduction and is vectorised.
+    curvature w · Σ_j p_a p_j / (p_a + p_j)². `weights` is (people, weight): the probability that a history's person is
+    in the state, and this times the weight of the history's comparisons. An action is in one history per person only,
+    so residuals of people are those of histories. Parts do not depend on the number of threads. Each pair is visited
+    twice, so that the inner loop has no reduction and is vectorised.
     """
     offsets, action, below, through = histories
     people, weight = weights
