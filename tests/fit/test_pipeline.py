@@ -93,13 +93,13 @@ def test_the_error_falls_with_people_and_em_is_no_worse_than_its_start(same_scal
         assert error(TwoStage(scale="raw"), 480) > 10 * errors["cosine"][2] + 0.1
 
 
-def test_equal_orderings_are_joined() -> None:
+def test_equal_orderings_are_merged() -> None:
     rows = [(n, a, 10 * (n % 2) + a) for n in range(12) for a in range(3)]  # one taste, two levels
     fit = fit_states(log_from(rows), TwoStage(scale="raw"), states=2)
     assert fit.model.orderings.tolist() == [[2, 1, 0]]
     assert fit.report.states == 1
     assert fit.report.shares == [1.0]
-    assert any("states with equal orderings were joined" in note for note in fit.report.warnings)
+    assert any("states with equal orderings were merged" in note for note in fit.report.warnings)
 
 
 def test_never_compared_actions_come_last_and_are_listed() -> None:

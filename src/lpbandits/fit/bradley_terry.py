@@ -30,7 +30,7 @@ MAX_WINS = 1e100
 """Maximum number of wins of one action against another."""
 
 MAX_UTILITY = 300.0
-"""Stop when a utility exceeds this: exp(2 × 300) is still a float, and no log of ratings supports such odds."""
+"""Stop when a utility exceeds this: exp(2 × 300) does not overflow, and no log of ratings supports such odds."""
 
 
 @dataclass(frozen=True, eq=False)

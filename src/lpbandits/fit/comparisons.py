@@ -12,18 +12,18 @@ from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 TILE = 64
-"""Rows and columns of a tile when a matrix is added to its transpose."""
+"""Number of rows and columns of a tile when a matrix is added to its transpose."""
 
 CHUNK = 2**17
-"""Ratings counted together: with more, a million people of 200 ratings took three times as long."""
+"""Number of ratings counted together; larger chunks were three times slower for a million people with 200 ratings."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Each person's history sorted by rating, ready for counting; see `kernels.comparisons` for the layout.
+    """Each person's history, sorted by rating for counting; see `kernels.comparisons` for the layout.
 
-    `person` is the owner of each history and `weight` the weight of its comparisons. A person has one history of weight
-    1, unless there is a cap on pairs per person.
+    `person` is the owner of each history and `weight` the weight of its comparisons. Without a cap on pairs per person,
+    each person has one history of weight 1.
     """
 
     person: IntArray
@@ -39,7 +39,7 @@ class Comparisons:
 
     @property
     def pairs(self) -> FloatArray:
-        """Number of comparisons per person, strict or tied, before any cap."""
+        """Number of comparisons per person, including ties, before any cap."""
         lengths = self.lengths.astype(np.float64)
         pairs = self.weight * lengths * (lengths - 1) / 2
         return np.bincount(self.person, weights=pairs, minlength=self.people).astype(np.float64)
@@ -53,7 +53,7 @@ class Comparisons:
         return float(self.weight @ per_history)
 
     def raters(self, used: BoolArray) -> IntArray:
-        """Return the number of raters of each action in the histories that are used."""
+        """Return the number of raters of each action in the `used` histories."""
         return np.bincount(self.histories.action[np.repeat(used, self.lengths)], minlength=self.actions)
 
     def restricted(self, kept: IntArray) -> "Comparisons":

@@ -1,4 +1,4 @@
-"""`Estimator` and `Estimate`: the interface of fitting methods and their result; options of any method."""
+"""`Estimator` and `Estimate`: the interface of fitting methods and their result, and likelihoods of mixtures."""
 
 import abc
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ FACTORS_PER_LOG = 500
 
 
 def fit_options(*, states: Any, max_states: Any, pairs_per_person: Any, heldout: Any, taste: Any) -> Json:
-    """Check the options of `fit_states` that any method has, and return them."""
+    """Check the options of `fit_states` that do not depend on the method, and return them."""
     if not validate.is_exactly(states, "auto"):
         if isinstance(states, str):
             raise validate.invalid("states", "a number or 'auto'", states)
@@ -62,7 +62,7 @@ class Estimate:
     errors: FloatArray
     """Standard deviations of the utilities."""
     unknown: BoolArray
-    """True for actions without information, which come last: never compared in the state or, if shrunk, in any."""
+    """True for actions without information, ranked last: never compared in the state or, if shrunk, in any state."""
     warnings: tuple[str, ...] = ()
     history: tuple[float, ...] = ()
     """EM's log-posterior of the fit to the initial labels and after each step."""
@@ -83,18 +83,18 @@ class Estimate:
         return np.stack([np.lexsort((-fit.utilities, -utility, unknown)) for unknown, utility, fit in rows])
 
     def distinct(self) -> "Estimate":
-        """Sort states by share, largest first, and join those with equal orderings, which a model holds once."""
+        """Sort states by share, largest first, and merge those with equal orderings; those of a model must differ."""
         keys = [ordering.tobytes() for ordering in self.orderings]
         first: dict[bytes, int] = {}
         for z in np.argsort(-self.shares, kind="stable").tolist():
             first.setdefault(keys[z], z)
-        kept, places = list(first.values()), {key: place for place, key in enumerate(first)}
-        new = np.array([places[key] for key in keys])
+        kept, numbers = list(first.values()), {key: number for number, key in enumerate(first)}
+        new = np.array([numbers[key] for key in keys])
         notes, membership = self.warnings, self.membership
         if len(kept) < len(keys):
             notes += (
                 f"{len(keys)} states have only {pluralize(len(kept), 'different ordering')}; states with equal "
-                "orderings were joined: use fewer states",
+                "orderings were merged: use fewer states",
             )
         if membership is not None:
             membership = np.stack([membership[:, new == z].sum(axis=1) for z in range(len(kept))], axis=1)
@@ -154,9 +154,9 @@ class Estimator(abc.ABC):
     def __call__(
         self, log: Blocks, states: int, *, pairs_per_person: int | None, holdout: BoolArray | None, watch: Stopwatch
     ) -> Estimate:
-        """Fit `states` states and, if that is cheap, also `excluding_holdout` without the people of the mask `holdout`.
+        """Return the `estimate` of `states` states.
 
-        The result is that of `estimate`.
+        If that is cheap, it also has `excluding_holdout`, a fit without the people of the mask `holdout`.
         """
 
     def estimate(

@@ -1,4 +1,4 @@
-"""Scores of a fit, in training and on held-out people, and the choice of the number of states by them."""
+"""Scores of a fit on training and held-out people, and the choice of the number of states."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,7 +94,7 @@ class Holdout:
 def split_holdout(log: Blocks, share: float, *, seed: int) -> Holdout | None:
     """Hold out a random share of the people; None if one part would have no comparison.
 
-    Both parts are in memory, so a sample of the people represents a log of more than `MAX_EXACT_RATINGS` ratings.
+    Both parts are held in memory: of a log of more than `MAX_EXACT_RATINGS` ratings, a sample of the people is used.
     """
     sample = kmeans_sample(log, 1, seed)
     used, unused = (sample[part] for part in draw_holdout(len(sample), share, seed))

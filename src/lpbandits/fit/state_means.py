@@ -1,8 +1,9 @@
 """Mean rewards of each state on the scale of the log, and the standard deviation of ratings about them.
 
 The mean of action a in state z is that of its n ratings by the state's people, shrunk by `PSEUDO_RATERS` towards the
-prediction α_z + β_z x_za from the state's utilities x, the regression line through its means. Isotonic regression puts
-the means into the state's order; means that it makes equal are separated again in proportion to the predictions.
+prediction α_z + β_z x_za from the state's utilities x, the regression line through its means. Isotonic regression
+makes the means non-increasing along the state's ordering; means that it makes equal are separated in proportion to the
+predictions.
 """
 
 import math
@@ -25,7 +26,7 @@ PSEUDO_RATERS = 5.0
 """Number of raters at the predicted mean that are added to each action's raters."""
 
 EDGE = 1e-4
-"""Means of counts are at least this, those of zeros and ones at most 1 minus this: no outcome has probability 0."""
+"""Minimum mean of counts, and minimum distance from 1 of means of zeros and ones: no outcome has probability 0."""
 
 DIGITS = 5
 """Means are rounded to this many digits below the leading digit of the ratings' interquartile range."""

@@ -1,4 +1,4 @@
-"""`inspect_model`: states, uncertainty, differences between states, taste and provenance of a model.
+"""`inspect_model`: states, uncertainty, differences between states, taste model and provenance of a model.
 
 An `Inspection` holds labels unchanged, for programs; its tables hold them as displayed.
 """
@@ -228,7 +228,9 @@ def place_rule(inspection: Inspection) -> str:
     text = f"{LEVEL:.0%} intervals of ranks among known actions; probability that the first is above the second."
     places = [place for state in inspection.states if state.certainty for place in enumerate(state.certainty.places, 1)]
     if any(low > rank for rank, (low, _) in places):
-        text += " Where an interval lies below the action's own rank, some of the many uncertain actions are better."
+        text += (
+            " Where an interval lies below the action's rank, some of the many uncertain actions are probably better."
+        )
     return text
 
 

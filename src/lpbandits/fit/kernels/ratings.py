@@ -16,14 +16,14 @@ from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
 
 RATERS, TOTAL = 0, 1  # rows of a part's sums: number of raters of an action, and Σ y or Σ rating
-NOWHERE = 2**16 - 1  # the place of an action that has no row in the matrix of covariances
+NOWHERE = 2**16 - 1  # the place of an action without a row in the matrix of covariances
 
 
 @jit_in_place
 def add_ratings(
     low: int, high: int, people: Any, used: BoolArray, means: FloatArray, spreads: FloatArray, sums: FloatArray
 ) -> None:
-    """Fill sums[part, ·, a] over the people in use who rated a: their number, and Σ y."""
+    """Fill sums[part, ·, a] over the used people who rated a: their number, and Σ y."""
     edges, offsets, action, rating = people
     for part in range(low, high):
         raters, totals = sums[part, RATERS], sums[part, TOTAL]
@@ -40,7 +40,7 @@ def add_ratings(
 
 @jit_in_place
 def add_levels(low: int, high: int, people: Any, used: BoolArray, items: FloatArray, sums: FloatArray) -> None:
-    """Fill sums[part, a] = Σ −α_i over the people in use who rated a; −α_i is the mean of u over what i rated."""
+    """Fill sums[part, a] = Σ −α_i over the used people who rated a; −α_i is the mean of u over the actions of i."""
     edges, offsets, action, _ = people
     for part in range(low, high):
         levels = sums[part]
@@ -188,10 +188,9 @@ def predict_sequence(
 ) -> None:
     """Fill `out`: predictive mean, sd and log density of each reward of people low..high−1, given those before it.
 
-    `ratings` is (offsets, actions, rewards): person p's rewards, of different actions, are at
-    offsets[p]..offsets[p + 1]−1; `tastes` is scratch space per person. With greedy > 0, the first `greedy` rewards of a
-    person (at most half) are put into the order in which a greedy policy would play them, and the others are predicted
-    from these only.
+    `ratings` is (offsets, actions, rewards): person p's rewards, of different actions, are at positions
+    offsets[p]..offsets[p + 1]−1; `tastes` is scratch space per person. With greedy > 0, a person's first `greedy`
+    rewards (at most half) are reordered as a greedy policy would play them, and predict the others.
     """
     offsets, actions, rewards = ratings
     means, sds, logs = out

@@ -43,7 +43,7 @@ MAX_CALIBRATED = 1_000
 """Maximum number of ratings per held-out person that calibrate intervals after greedy rounds."""
 
 GREEDY = 20
-"""Rounds of a greedy policy (at most half of a person's ratings) after which coverage is measured, too."""
+"""Number of rounds of a greedy policy (at most half of a person's ratings) after which coverage is also measured."""
 
 MAX_HOLDOUT = 1_000
 MAX_PAIRS = 10**11
