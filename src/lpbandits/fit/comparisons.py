@@ -102,13 +102,8 @@ def compare(
     person = np.arange(len(ratings.people))
     weight = np.ones(len(person))
     if pairs_per_person is not None:
-        groups = kernels.count_groups(offsets, pairs_per_person)
-        given = (offsets, action, rating), pairs_per_person, seed, first, np.cumsum(groups) - groups
-        offsets, weight = np.zeros(int(groups.sum()) + 1, dtype=np.int64), np.ones(int(groups.sum()))
-        action, rating = np.empty_like(action), np.empty_like(rating)
-        size = kernels.split_histories(*given, (offsets, action, rating, weight))
-        action, rating = action[:size].copy(), rating[:size].copy()
-        person = np.repeat(person, groups)
+        history = offsets, action, rating, pairs_per_person, seed, first
+        person, weight, offsets, action, rating = kernels.split_histories(*history)
     histories = kernels.SortedHistories(offsets, np.empty_like(action), *np.empty((2, len(action)), dtype=np.int32))
     pool = threads or Threads(1)
     pool.run(kernels.sort_histories, len(person), action, rating, histories, blocks=8, smallest=64)
