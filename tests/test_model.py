@@ -199,12 +199,20 @@ def test_models_are_equal_when_all_their_contents_are(other: dict[str, Any]) -> 
 @given(models(), st.data())
 def test_relabelling_changes_labels_alone(model: PreferenceModel, data: st.DataObject) -> None:
     labels = data.draw(st.lists(st.text(), min_size=model.n_actions, max_size=model.n_actions, unique=True))
-    other = model.relabelled(labels)
+    other = model.replace(actions=labels)
     assert other.actions == tuple(labels)
     np.testing.assert_array_equal(other.orderings, model.orderings)
-    assert other.relabelled(model.actions) == model
+    assert other.replace(actions=model.actions) == model
 
 
 def test_only_fields_of_a_model_can_be_replaced() -> None:
     with pytest.raises(InvalidInput, match=r"the field must be one of .*got 'colour'"):
         PreferenceModel(TWO).replace(colour=1)
+
+
+def test_logits_are_finite_at_utilities_of_0_and_1() -> None:
+    assert PreferenceModel([[0, 1]]).logits is None
+    logits = PreferenceModel([[0, 1, 2]], utilities=[[1.0, 0.75, 0.0]]).logits
+    assert logits is not None
+    np.testing.assert_allclose(logits[0, 1], np.log(3))
+    assert np.isfinite(logits).all()

@@ -47,7 +47,7 @@ def test_a_round_trip_keeps_labels_and_numbers(path: Path) -> None:
 def test_any_model_round_trips_through_json(model: PreferenceModel, data: st.DataObject) -> None:
     label = st.text() | st.integers()
     labels = data.draw(st.lists(label, min_size=model.n_actions, max_size=model.n_actions, unique=True))
-    named = model.relabelled(labels)
+    named = model.replace(actions=labels)
     assert PreferenceModel.from_dict(json.loads(json.dumps(named.to_dict()))) == named
 
 

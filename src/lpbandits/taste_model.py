@@ -12,7 +12,7 @@ from lpbandits.io.json import frozen, thawed
 from lpbandits.typing import FloatArray, Json
 
 DIGITS = 4
-"""Decimals kept of means, factors and variances, which are in units of a person's standard deviation."""
+"""Number of decimals of means, factors and variances, which are in units of a person's standard deviation."""
 
 MAX_ENTRY = 1e6
 MIN_VARIANCE = 10.0**-DIGITS

@@ -91,7 +91,7 @@ def test_scales_and_item_means_equal_their_twins(log: Ratings, seed: int) -> Non
     histories = [np.array([rating for _, rating in history] or [0.0]) for history in naive.histories(log)]
     np.testing.assert_allclose(scale.means, [history.mean() for history in histories], rtol=1e-12)
     np.testing.assert_allclose(scale.spreads, [history.std() for history in histories], atol=1e-12)
-    used = scale.differ & (np.random.default_rng(seed).random(len(histories)) < 0.8)
+    used = scale.has_variation & (np.random.default_rng(seed).random(len(histories)) < 0.8)
     (item_means,) = StandardizedRatings(as_blocks(log)).item_means(used)
     np.testing.assert_allclose(item_means.means, naive.likings(log, used), atol=1e-10)
     raters = [sum(a in one for one in naive.own_units(log, used)) for a in range(len(log.actions))]
@@ -105,9 +105,12 @@ def test_item_means_take_twenty_sweeps() -> None:
     values[values + rng.normal(size=values.shape) < 0.3] = np.nan
     log = Ratings.from_matrix(values[(~np.isnan(values)).sum(axis=1) > 1])
     scale = scales(log)
-    (item_means,), twin = StandardizedRatings(as_blocks(log)).item_means(scale.differ), naive.likings(log, scale.differ)
+    (item_means,), twin = (
+        StandardizedRatings(as_blocks(log)).item_means(scale.has_variation),
+        naive.likings(log, scale.has_variation),
+    )
     np.testing.assert_allclose(item_means.means, twin, rtol=1e-9)
-    assert np.abs(naive.likings(log, scale.differ, sweeps=19) - twin).max() > 1e-6  # 19 sweeps would differ
+    assert np.abs(naive.likings(log, scale.has_variation, sweeps=19) - twin).max() > 1e-6  # 19 sweeps would differ
 
 
 @pytest.mark.jitless

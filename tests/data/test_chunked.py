@@ -243,10 +243,10 @@ def test_counts_are_equal_in_memory_and_with_workers(cap: int | None, tmp_path: 
         for first, second in zip(in_memory, on_disk, strict=True):
             assert first is not None
             assert second is not None
-            np.testing.assert_array_equal(first.halves, second.halves)
+            np.testing.assert_array_equal(first.double_counts, second.double_counts)
             np.testing.assert_array_equal(first.wins, second.wins)
         expected = count_state(compare(log, **options), (labels == z) * 1.0)
-        np.testing.assert_allclose(in_memory[0].halves, expected.halves, rtol=1e-12)
+        np.testing.assert_allclose(in_memory[0].double_counts, expected.double_counts, rtol=1e-12)
 
 
 def test_a_killed_worker_does_not_change_a_fit() -> None:

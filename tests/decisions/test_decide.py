@@ -311,7 +311,7 @@ def test_invalid_histories_raise(build: Any, valid: dict[str, Any], changes: dic
     [
         (lpb.LpbDuel, {}, "duels"),
         (lambda model: lpb.LpbTS(model, rewards="bernoulli"), {}, "reward must.*such rewards"),
-        (lambda model: lpb.LpbTS(model.relabelled(list("abcdef"))), {}, "actions.*order"),
+        (lambda model: lpb.LpbTS(model.replace(actions=list("abcdef"))), {}, "actions.*order"),
         (lpb.LpbTS, {"allowed": {"bo": [9]}}, "action 9"),
         (lpb.LpbTS, {"allowed": []}, "allowed"),
         (lambda _: "lpbts", {}, "policy.*'lpbts'"),

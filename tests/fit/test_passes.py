@@ -78,9 +78,9 @@ def test_counting_and_fitting_need_one_matrix() -> None:
     maximise(counts, prior_sd=1.0, threads=threads)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert counts.halves.itemsize == 2
-    assert counts.halves.nbytes == 2 * k * k
-    assert peak < 1.05 * counts.halves.nbytes + 20 * ratings + 400 * k
+    assert counts.double_counts.itemsize == 2
+    assert counts.double_counts.nbytes == 2 * k * k
+    assert peak < 1.05 * counts.double_counts.nbytes + 20 * ratings + 400 * k
 
 
 class Wire:
@@ -131,7 +131,7 @@ def test_counts_are_sent_once_per_share_of_the_blocks(cap: int | None, wired: tu
     log, wire, blocks = wired
     labels = np.arange(len(log.people)) % 2
     counts = list(count_states(blocks, labels, 2, pairs_per_person=cap))
-    matrix = 80 * 80 * counts[0][0].halves.itemsize
+    matrix = 80 * 80 * counts[0][0].double_counts.itemsize
     assert wire.matrices(2 * matrix) == (8 if cap is None else 10)  # both states together; four results per worker
     assert wire.matrices(matrix) == wire.matrices(2 * matrix)
 

@@ -13,7 +13,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.fit import Em, Estimator, TwoStage, choose_states, cluster_people, fit_states, match_orderings
 from lpbandits.fit.comparisons import compare
 from lpbandits.fit.em import slow_note
-from lpbandits.fit.selection import split_people
+from lpbandits.fit.selection import draw_holdout
 from lpbandits.typing import BoolArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import arrays_of, log_from, paper_world, quick_fit, readers
@@ -93,13 +93,13 @@ def test_the_error_falls_with_people_and_em_is_no_worse_than_its_start(same_scal
         assert error(TwoStage(scale="raw"), 480) > 10 * errors["cosine"][2] + 0.1
 
 
-def test_equal_orderings_are_joined() -> None:
+def test_equal_orderings_are_merged() -> None:
     rows = [(n, a, 10 * (n % 2) + a) for n in range(12) for a in range(3)]  # one taste, two levels
     fit = fit_states(log_from(rows), TwoStage(scale="raw"), states=2)
     assert fit.model.orderings.tolist() == [[2, 1, 0]]
     assert fit.report.states == 1
     assert fit.report.shares == [1.0]
-    assert any("states with equal orderings were joined" in note for note in fit.report.warnings)
+    assert any("states with equal orderings were merged" in note for note in fit.report.warnings)
 
 
 def test_never_compared_actions_come_last_and_are_listed() -> None:
@@ -171,10 +171,18 @@ def test_auto_finds_the_number_of_states(states: int) -> None:
     assert not any("most that were tried" in note for note in fit.report.warnings)
 
 
+def test_auto_reports_the_people_it_fitted_of_a_sampled_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, log, _ = paper_world(7, people=100, same_scale=False, rounds=20, states=2)
+    monkeypatch.setattr("lpbandits.fit.clusters.MAX_EXACT_RATINGS", len(log) - 1)  # about half of the people
+    report = fit_states(log, TwoStage(), states="auto", max_states=2, taste=False).report
+    assert report.people == 100
+    assert 40 <= report.heldout_people + report.heldout_fit_people <= 60
+
+
 def test_the_heldout_score_of_a_huge_log_excludes_held_out_people(monkeypatch: pytest.MonkeyPatch) -> None:
     _, log, _ = paper_world(8, people=50, same_scale=True, rounds=8, states=2)
     labels = cluster_people(log, 2, scale="raw").labels
-    used, unused = split_people(50, 0.2, 0)
+    used, unused = draw_holdout(50, 0.2, 0)
     without = np.isin(np.arange(50), used)
 
     def score(people: BoolArray) -> float:
@@ -253,7 +261,7 @@ def test_warnings_name_predictions_no_better_than_a_coin_toss() -> None:
     noise = Ratings.from_arrays(person, action, rng.integers(1, 6, 400))
     clear = Ratings.from_arrays(person, action, action + 0.3 * rng.normal(size=400))
     warnings = [fit_states(log, TwoStage(), states=2).report.warnings for log in (noise, clear)]
-    assert [any("no better than by a coin" in note for note in notes) for notes in warnings] == [True, False]
+    assert [any("no better than by chance" in note for note in notes) for notes in warnings] == [True, False]
 
 
 def test_results_do_not_depend_on_threads_of_linear_algebra() -> None:

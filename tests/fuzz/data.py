@@ -141,7 +141,7 @@ DECISIONS = calls(
     ),
     states_of=kwargs(
         "threads",
-        model_=mostly(one_of("FITTED", "MODEL", "BARE", "FITTED.relabelled(['a', 'b', 'c', 'd'])")),
+        model_=mostly(one_of("FITTED", "MODEL", "BARE", "FITTED.replace(actions=['a', 'b', 'c', 'd'])")),
         ratings_=mostly(one_of("LOG", "lpb.Ratings.from_arrays([0, 0, 1], [0, 9, 9], [1, 2, 3])", "LOG.rating")),
     ),
 )

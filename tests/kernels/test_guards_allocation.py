@@ -23,18 +23,17 @@ runtime: Any = numba.core.runtime.nrt  # it has no types
 GAUSSIAN = REWARDS["gaussian"]
 
 ALLOCATES = {
-    "fit.kernels.bradley_terry.expect": "sums of a block of columns",
-    "fit.kernels.bradley_terry.neighbours": "sums of a block of columns",
-    "fit.kernels.bradley_terry.squared_neighbours": "sums of a block of columns",
+    "fit.kernels.bradley_terry.expected_wins": "sums of a block of columns",
+    "fit.kernels.bradley_terry.hessian_off_diagonal": "sums of a block of columns",
+    "fit.kernels.bradley_terry.squared_off_diagonal": "sums of a block of columns",
     "fit.kernels.comparisons.add_transposed": "nothing",
-    "fit.kernels.comparisons.count_groups": "its result",
     "fit.kernels.comparisons.count_rows": "nothing",
     "fit.kernels.comparisons.group_by_action": "a counter per action",
     "fit.kernels.comparisons.group_sizes": "nothing",
     "fit.kernels.comparisons.history_log_likelihoods": "scratch for the longest history",
     "fit.kernels.comparisons.sort_histories": "see PER_PERSON",
-    "fit.kernels.comparisons.split_histories": "scratch for the longest history",
-    "fit.kernels.scatter.scatter_parts": "scratch for the longest history",
+    "fit.kernels.comparisons.split_histories": "its result, and scratch",
+    "fit.kernels.bradley_terry.scatter_parts": "scratch for the longest history",
     "kernels.isotonic.isotonic": "its result, and blocks",
     "kernels.kendall.kendall_distances": "its result, and scratch",
 }
@@ -109,5 +108,5 @@ def test_a_fit_of_more_people_allocates_no_more_arrays(allocations: Any) -> None
     few, many = most[60], most[240]
     assert set(few) == set(many)
     assert {name for name in few if many[name] > few[name]} == set(PER_PERSON)
-    kernels = ("comparisons.count_rows", "scatter.scatter_parts", "bradley_terry.expect")
+    kernels = ("comparisons.count_rows", "bradley_terry.scatter_parts", "bradley_terry.expected_wins")
     assert {f"fit.kernels.{name}" for name in kernels} <= set(few)

@@ -82,7 +82,7 @@ def _show_states(inspection: "Inspection", source: str) -> None:
 
 
 def _show_contrasts(inspection: "Inspection") -> None:
-    from lpbandits.inspection import tables as pairs
+    from lpbandits.inspection import contrasts as pairs
 
     part = f", for the first {MAX_COLUMNS} (all: --json)" if len(inspection.states) > MAX_COLUMNS else ""
     few = inspection.first(MAX_COLUMNS).contrasts

@@ -77,7 +77,7 @@ class Em(Estimator):
         """Return the settings as a JSON object."""
         return {**super().settings(), "start": None if self.start is None else "given"}
 
-    def among(self, people: IntArray) -> "Em":
+    def for_people(self, people: IntArray) -> "Em":
         """Return the estimator with the `start` of these people."""
         if self.start is None:
             return self

@@ -20,7 +20,7 @@ MAX_NUMBER = 10**9
 
 @dataclass(frozen=True)
 class Provenance:
-    """How a model was fitted; empty fields for what its file does not say. See `FitReport` for numbers of the fit.
+    """How a model was fitted; fields that its file does not have are empty. See `FitReport` for numbers of the fit.
 
     Examples
     --------

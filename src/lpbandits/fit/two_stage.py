@@ -16,7 +16,7 @@ from lpbandits.data.blocks import Blocks, iadd, iadd_each, writable
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.clusters import cluster_people, raters_of
-from lpbandits.fit.comparisons import PairCap, PairCounts, add_wins, cell_type, compared, gather, rated_actions
+from lpbandits.fit.comparisons import PairCap, PairCounts, add_wins, cell_type, gather, rated_actions
 from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.fit.uncertainty import Scatter, scatter_sums
 from lpbandits.parallel import Threads
@@ -157,7 +157,7 @@ def _count_block(
     """Add a block's pairs to the counts of each number of `group`, among its actions; `numbers` are those of people."""
     if totals is None:
         totals = [np.zeros((len(kept), len(kept)), dtype=cell) for _, kept in group]
-    comparisons = compared(block, cap, index, threads)
+    comparisons = cap.comparisons(block, index, threads)
     for counts, (number, kept) in zip(totals, group, strict=True):
         restricted = comparisons.restricted(kept)
         add_wins(counts, restricted, restricted.weight * (numbers == number)[restricted.person], threads=threads)
@@ -168,6 +168,6 @@ def _scatter_block(
     block: Ratings, threads: Threads, utilities: FloatArray, cap: PairCap, index: IntArray, labels: IntArray
 ) -> FloatArray:
     """Return each state's sums over the people of a block."""
-    comparisons = compared(block, cap, index, threads)
+    comparisons = cap.comparisons(block, index, threads)
     sums = [scatter_sums(comparisons, (labels == z) * 1.0, row, threads=threads) for z, row in enumerate(utilities)]
     return np.stack(sums)

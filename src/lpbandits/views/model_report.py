@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from lpbandits.inspection import facts, tables
+from lpbandits.inspection import contrasts, facts
 from lpbandits.inspection import inspect as summary
 from lpbandits.inspection.inspect import Inspection
 from lpbandits.text import display, pluralize
@@ -45,12 +45,12 @@ def _sections(seen: Inspection) -> Iterator[Section]:
     if seen.fit.warnings:
         yield Section("Warnings of the fit", facts.warning_lines(seen.fit))
     if seen.contrasts.pairs:
-        text = tables.pair_rule(seen.contrasts, actions=seen.actions, largest=max(s.share for s in seen.states))
+        text = contrasts.pair_rule(seen.contrasts, actions=seen.actions, largest=max(s.share for s in seen.states))
         yield Section(
-            tables.ASK, [text], {"pairs": charts.pair_chart(few)}, [Table(*tables.pair_table(seen.contrasts))]
+            contrasts.ASK, [text], {"pairs": charts.pair_chart(few)}, [Table(*contrasts.pair_table(seen.contrasts))]
         )
     if seen.contrasts.traits:
-        yield Section(tables.TRAITS, [tables.TRAIT_RULE], tables=[Table(*tables.trait_table(seen.contrasts))])
+        yield Section(contrasts.TRAITS, [contrasts.TRAIT_RULE], tables=[Table(*contrasts.trait_table(seen.contrasts))])
     columns, rows = summary.place_table(seen)
     if rows:
         chart = {"places": charts.place_chart(seen.first(charts.MAX_DOT_STATES))}

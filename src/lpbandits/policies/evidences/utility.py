@@ -177,7 +177,7 @@ class Utility(Evidence):
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return a row of utilities per state, and the variance t of their errors."""
         x, error = units(model)
-        slack = self.slack * (10.0 / model.n_actions if model.logits is None else 1.0)
+        slack = self.slack * (10.0 / model.n_actions if model.errors is None else 1.0)
         return np.vstack([x, np.maximum(error + slack, LEAST_ERROR)])
 
     def own(self, model: PreferenceModel) -> FloatArray:
