@@ -13,7 +13,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.fit.taste.popularity import MIN_RATINGS, informative
 from lpbandits.policies import Policy
 from lpbandits.rewards import Rewards
-from lpbandits.simulation.trace import play
+from lpbandits.simulation.rollout import play
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds.replay import recorded_rewards, replay_population
 

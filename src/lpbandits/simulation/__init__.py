@@ -3,6 +3,6 @@
 from lpbandits.simulation.kernels import Trace
 from lpbandits.simulation.results import Curve, PolicyResult, Results
 from lpbandits.simulation.run import simulate
-from lpbandits.simulation.trace import rollout
+from lpbandits.simulation.rollout import rollout
 
 __all__ = ["Curve", "PolicyResult", "Results", "Trace", "rollout", "simulate"]

@@ -17,7 +17,7 @@ from lpbandits.model import PreferenceModel, as_model
 from lpbandits.parallel import resolve_threads, thread_map
 from lpbandits.policies import Setting, entry_of, make_policy
 from lpbandits.progress import Progress
-from lpbandits.simulation.trace import rollout
+from lpbandits.simulation.rollout import rollout
 from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound
 from lpbandits.theory.program import check_size
 from lpbandits.typing import FloatArray, Json, Label
