@@ -94,8 +94,8 @@ def warn_of_lock_in(policy: Policy, people: Population, rounds: int) -> None:
     """Warn if actions repeat and the policy's rule then stops learning."""
     if not (policy.rule.handles_repeats or people.without_replacement or rounds == 1):
         warnings.warn(
-            f"the rule '{policy.rule.kind}' is for actions that each person receives at most once, but here they repeat: "
-            "it locks in on one good action; use a world without replacement (replay), or another policy",
+            f"the rule '{policy.rule.kind}' is for actions that each person receives at most once, but here actions "
+            "repeat: it locks in on one good action; use a world without replacement (replay), or another policy",
             LockInWarning,
             stacklevel=4,
         )
