@@ -17,10 +17,10 @@ from lpbandits.errors import InvalidInput
 from lpbandits.fit import TwoStage, fit_states, match_orderings
 from lpbandits.fit.clusters import Scale, cluster_people, scaled
 from lpbandits.model import PreferenceModel
-from lpbandits.paper.kernels import diverse_sets
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Label
 from lpbandits.worlds import Population
+from lpbandits.worlds.kernels import diverse_sets
 
 STATES = 5
 NOISE = float(np.sqrt(0.5))

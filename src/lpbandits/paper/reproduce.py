@@ -14,12 +14,11 @@ from lpbandits.datasets.movielens import locate, require
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import as_folder
 from lpbandits.io.paths import as_path
-from lpbandits.paper.cases import load_case, store_case
 from lpbandits.paper.claims import check_claims
 from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.report import save_reproduction
-from lpbandits.paper.spec import FULL, GROUPS, Case, Figure, Size
+from lpbandits.paper.spec import FULL, GROUPS, Case, Figure, Size, load_case, store_case
 from lpbandits.parallel import Workers, executor_for
 from lpbandits.progress import Progress
 from lpbandits.typing import Json
