@@ -1,8 +1,8 @@
 """The paper's MovieLens task (appendix "Details on the MovieLens experiments").
 
 Half of the people are clustered, and a Bradley-Terry model per cluster gives orderings and mean ratings in [1, 5]. The
-others get the state whose centre is nearest to their ratings: half of them are used to simulate bandits (bandit
-people), and simulated logs of the other half (offline people) are the data from which models are recovered.
+others are assigned the state whose centre is nearest to their ratings. Half of them are used to simulate bandits
+(bandit people), and simulated logs of the other half (offline people) are the data from which models are recovered.
 """
 
 from dataclasses import dataclass
@@ -86,7 +86,8 @@ class MovieLensTask:
         """Split the people and fit the true model to the training half."""
         train, bandit, offline = (ratings.subset(part) for part in split(len(ratings.people), seed))
         if len(train.people) < 10 * STATES:
-            raise InvalidInput(f"people: {len(ratings.people)} are too few to split and cluster; use a larger dataset")
+            least = 20 * STATES
+            raise InvalidInput(f"people must be at least {least}, got {len(ratings.people)}; use a larger dataset")
         model = _fit(train, TwoStage(scale="raw", shrink=False, seed=seed), threads)
         if model.n_states != STATES:
             raise InvalidInput(f"only {model.n_states} of {STATES} clusters have distinct orderings; use another seed")

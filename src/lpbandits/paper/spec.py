@@ -66,7 +66,7 @@ class Figure:
     chart: Callable[[pl.DataFrame], Chart]
     version: int = 1
     draws: int = 5
-    """Default number of draws of the orderings, chosen so that the paper's claims are settled."""
+    """Default number of draws of the orderings, enough to settle the paper's claims."""
     group: Group = "paper"
     data: str | None = None
     """MovieLens dataset that the figure needs."""

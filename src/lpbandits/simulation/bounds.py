@@ -98,11 +98,11 @@ class Bounds:
     """Labels of the actions."""
 
     def summary(self) -> Json:
-        """Return `spread_of` every bound and every policy's growth."""
+        """Return `summary_of` every bound and every policy's growth."""
         return {
-            "bounds": {name: spread_of(self.column(name)) for name in BOUNDS},
-            "printed": {name: spread_of(self.column(column)) for name, column in PRINTED.items()},
-            "growth": {name: spread_of(values) for name, values in self.growth().items()},
+            "bounds": {name: summary_of(self.column(name)) for name in BOUNDS},
+            "printed": {name: summary_of(self.column(column)) for name, column in PRINTED.items()},
+            "growth": {name: summary_of(values) for name, values in self.growth().items()},
             "largest_gap": max(p.preference.gap for p in self.people),
         }
 
@@ -131,19 +131,19 @@ class Bounds:
         return {"settings": self.settings, **self.summary(), "people": people, "seconds": self.seconds}
 
 
-def spread_of(values: FloatArray) -> Json:
+def summary_of(values: FloatArray) -> Json:
     """Return mean, sd, se, least, median and largest of the finite values, and the number of infinite ones.
 
-    >>> spread_of(np.array([1.0, 3.0, np.inf]))["mean"], spread_of(np.array([1.0, 3.0, np.inf]))["infinite"]
+    >>> summary_of(np.array([1.0, 3.0, np.inf]))["mean"], summary_of(np.array([1.0, 3.0, np.inf]))["infinite"]
     (2.0, 1)
     """
     finite = values[np.isfinite(values)]
     sd = finite.std(ddof=1) if len(finite) > 1 else 0.0
-    spread: Json = dict.fromkeys(("mean", "sd", "se", "least", "median", "largest"))
+    summary: Json = dict.fromkeys(("mean", "sd", "se", "least", "median", "largest"))
     if len(finite):
         numbers = finite.mean(), sd, sd / math.sqrt(len(finite)), finite.min(), np.median(finite), finite.max()
-        spread = dict(zip(spread, map(float, numbers), strict=True))
-    return {**spread, "infinite": int(np.isinf(values).sum())}
+        summary = dict(zip(summary, map(float, numbers), strict=True))
+    return {**summary, "infinite": int(np.isinf(values).sum())}
 
 
 @translate_errors("computing bounds")
@@ -259,8 +259,8 @@ def table_against(study: Sequence[tuple[float, Bounds]]) -> pl.DataFrame:
     rows = []
     for x, bounds in study:
         for kind, values in bounds.by_kind().items():
-            spread = spread_of(values)
-            rows.append({"x": x, "kind": kind, **{name: spread[name] for name in ("mean", "sd", "se")}})
+            summary = summary_of(values)
+            rows.append({"x": x, "kind": kind, **{name: summary[name] for name in ("mean", "sd", "se")}})
     return pl.DataFrame(rows)
 
 
