@@ -77,7 +77,7 @@ def evaluate(
     jobs
         Number of worker processes, or `Workers(…)` of a cluster; by default this process only.
     threads
-        Threads per process, by default the available cores. Neither changes a result.
+        Threads per process, by default the available cores. Results depend neither on them nor on `jobs`.
     progress
         Called with (stage, done, total).
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from lpbandits.data import Ratings, read_ratings
 from lpbandits.data.names import read_genres
+from lpbandits.data.ratings import offsets_of
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import TwoStage, fit_states, match_orderings
 from lpbandits.fit.clusters import Scale, cluster_people, scaled
@@ -151,12 +152,10 @@ class MovieLensTask:
 
     def offered(self, people: int, rounds: int) -> IntArray:
         """Return the offered movies, people × rounds × 300 in ascending order, drawn from the genres in turn."""
-        k, genres_per_movie = self.model.n_actions, [len(genres) for genres in self.genres]
+        k, genres_per_movie = self.model.n_actions, np.array([len(genres) for genres in self.genres])
         names, owners = np.unique(np.concatenate(self.genres), return_inverse=True)
         members = np.repeat(np.arange(k), genres_per_movie)[np.argsort(owners, kind="stable")]
-        starts, owner_starts = (
-            np.concatenate([[0], np.cumsum(counts)]) for counts in (np.bincount(owners), genres_per_movie)
-        )
+        starts, owner_starts = offsets_of(np.bincount(owners)), offsets_of(genres_per_movie)
         out = np.empty((people, rounds, min(N_OFFERED, k)), dtype=np.int64)
         stamp, left, turn = (np.zeros(length, dtype=np.int64) for length in (k, len(names), len(names)))
         diverse_sets(starts, members, owner_starts, owners, self.seed, 0, out, stamp, left, turn)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
+from lpbandits.data.ratings import offsets_of
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.json import finite_or_none
 from lpbandits.limits import check_memory
@@ -36,7 +37,7 @@ BOUNDS = ("plain", "preference", "latent")
 MAX_PEOPLE = 100_000
 
 PRINTED = {"preference": "printed", "latent": "latent_printed"}
-"""Names of the last two as Theorem 1 prints them.
+"""Names of the last two in the form printed in Theorem 1.
 
 The printed form does not fix the mean of the best action, which a good policy learns at no cost (see
 `theory.lower_bound`).
@@ -299,7 +300,7 @@ def measure_growth(
     """
     early = rounds // 10
     jobs = [(name, i) for name in policies for i in range(len(populations))]
-    first_person = np.concatenate([[0], np.cumsum([len(population) for population in populations])])
+    first_person = offsets_of(np.array([len(population) for population in populations]))
 
     def growth_of(name: str, i: int) -> float:
         population = populations[i]

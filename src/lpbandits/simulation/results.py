@@ -69,7 +69,7 @@ class PolicyResult:
     reward
         Mean reward at each round; for duels the mean of both actions' mean rewards.
     best_share
-        Share of people who got their best allowed action at each round; for duels, who got it as both actions.
+        Share of people who received their best allowed action at each round; for duels, as both actions.
     true_state
         Mean posterior probability of the true state after each round; NaN without latent states.
     people

@@ -113,7 +113,7 @@ def simulate(
     if type(states) is int and type(actions) is int:  # known before the first draw
         check(states, actions, people * states)
     populations = _draw_all(world, people, draws, seed, check)
-    if "states" not in settings:  # a log may have fewer people
+    if "states" not in settings:  # a replayed log may have fewer people
         settings["people"] = len(populations[0])
     tasks = tasks_of(builders, populations, rounds, first, settings["explore"])
     settings["feedback"] = _feedback(tasks, settings.get("feedback"))
@@ -139,7 +139,7 @@ def simulate(
 
 
 def _play(tasks: Sequence[Task], rounds: int, seed: int, binned: bool, keep_trace: bool) -> list[PartialSums]:
-    """Play some tasks, in any process."""
+    """Play tasks; runs in a worker."""
     parts = []
     for task in tasks:
         trace = play(task.policy, task.people, rounds=rounds, seed=seed, first_person=task.first_person)
@@ -148,7 +148,7 @@ def _play(tasks: Sequence[Task], rounds: int, seed: int, binned: bool, keep_trac
 
 
 def builders_of(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, Build]:
-    """Return a builder per name, for registered names and for a user's."""
+    """Return the builder of each policy, by name."""
     named: Iterable[tuple[str, str | Build]]
     if isinstance(policies, Mapping):
         named = policies.items()

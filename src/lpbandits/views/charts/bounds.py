@@ -22,7 +22,7 @@ Study = Sequence[tuple[float, Bounds]]
 _ROWS = {
     "plain": "knows nothing",
     "preference": "knows the orderings",
-    "printed": "… as printed",
+    "printed": "knows the orderings, as printed",
     "latent_printed": "knows the means, as printed",
 }
 _HEIGHT = 330
@@ -69,7 +69,7 @@ def growth_ratio_chart(study: Study, axis: str, policy: str = "lpbts") -> Chart:
     errors = base.mark_rule(color=INK, strokeWidth=1.5).encode(alt.Y("low:Q", title=of), alt.Y2("high:Q"))
     text = base.mark_text(dy=-10, dx=16, align="left", fontSize=13, color=INK).encode(y, text="label:N")
     line = alt.Chart(pl.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[5, 4], color=INK).encode(y="one:Q")
-    title, subtitle = f"Growth of regret over the bound: {name_of(policy)}", "1 (dashed) is the best possible"
+    title, subtitle = f"Growth of regret over the bound: {name_of(policy)}", "dashed: 1, the best possible"
     return panel(bars, errors, line, text, title=title, subtitle=subtitle, width=alt.Step(84), height=_HEIGHT)
 
 
@@ -90,13 +90,13 @@ def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 3
             alt.Tooltip("swap:N", title="probability that two states differ by one swap"),
         ],
     )
-    half = alt.Chart(pl.DataFrame({"y": [0.5], "word": ["any other state, on average"]})).encode(
+    half = alt.Chart(pl.DataFrame({"y": [0.5], "text": ["mean over all other states"]})).encode(
         alt.Y("y:Q", scale=scale)
     )
     line_at_half = half.mark_rule(strokeDash=[5, 4], color="#9aa0a8")
-    word = half.mark_text(align="left", dx=4, dy=-8, x=0, color=QUIET, fontSize=12).encode(text="word:N")
-    title, subtitle = "Distance of the nearest other state", "the nearest of k random states, exact"
-    return panel(line_at_half, word, line, title=title, subtitle=subtitle, width=430, height=_HEIGHT)
+    label = half.mark_text(align="left", dx=4, dy=-8, x=0, color=QUIET, fontSize=12).encode(text="text:N")
+    title, subtitle = "Distance of the nearest other state", "exact expectation over k random states"
+    return panel(line_at_half, label, line, title=title, subtitle=subtitle, width=430, height=_HEIGHT)
 
 
 def people_chart(bounds: Bounds) -> Chart:
