@@ -72,7 +72,7 @@ def test_a_model_of_other_people_is_used_as_it_is() -> None:
     other = Ratings.from_arrays([f"other {n}" for n in person], action, rating)
     fit = lpb.fit_states(other, lpb.TwoStage(), states=3)
     evaluation = evaluate(PLANTED, model=fit.model, new_people=True, policies=["lpbts", "taste"], seed=0)
-    assert "used as it is" in evaluation.warnings[-1]
+    assert "used unchanged" in evaluation.warnings[-1]
     assert "held-out" in evaluation.verdict
     assert evaluation.fit_config is None
     with pytest.raises(InvalidInput, match="keep that model"):
@@ -91,7 +91,7 @@ def test_a_model_with_unknown_training_people_is_refitted_if_possible() -> None:
     assert "refitted" in evaluation.warnings[0]
     evaluation = evaluate(log, model=crowd.replace(provenance={}), policies=["lpbts"])
     assert "may be in" in evaluation.warnings[-1]
-    assert "used as it is" in evaluation.warnings[-1]
+    assert "used unchanged" in evaluation.warnings[-1]
     assert "held-out" not in evaluation.verdict
 
 
@@ -172,6 +172,7 @@ def test_repeats_let_a_policy_return_to_the_best_action() -> None:
     assert (once.once, again.once, again.rounds) == (True, False, 20)
     assert again.policies["best-possible"].curve[-1] > once.policies["best-possible"].curve[-1]
     assert ("ceiling" in once.policies, "ceiling" in again.policies) == (True, False)
+    assert (list(once.left_out), list(again.left_out)) == ([], ["ceiling"])
     assert evaluate(log_of(50, 3), policies=["lpbts"], states=1, repeats=True).people == 17  # three ratings are enough
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
-from lpbandits.evaluation.bootstrap import intervals
 from lpbandits.evaluation.fit_config import FitConfig
 from lpbandits.evaluation.results import Gain, Score
-from lpbandits.evaluation.summary import summarize
+from lpbandits.evaluation.summary import intervals, summarize
 from lpbandits.evaluation.tuning import Choice
 from lpbandits.evaluation.verdict import best_of, sentence
 from lpbandits.statistics import t_multiplier
@@ -52,7 +51,7 @@ SELECTED = "taste (selected on the development set)"
             (0.059, 0.044, 0.073),
             [
                 "On 556 held-out people (of 1,589), taste gains 0.059 [0.044, 0.073]",
-                "it beats EASE by 0.020 and ties item kNN; lpbTS loses 0.030.",
+                "it beats EASE by 0.020 and ties item kNN; lpbTS scores 0.030 below popularity.",
             ],
         ),
         ("popular", (0.001, -0.01, 0.02), [f"nothing beats popularity: {SELECTED} scores +0.001 [-0.010, +0.020]"]),

@@ -79,7 +79,7 @@ def test_rows_are_means_and_quantiles_over_people(marginal: bool, world: dict[st
 
 
 def example_table() -> pl.DataFrame:
-    """Return two draws that differ tenfold; lpb-ids loses half, then twice as much as lpbTS."""
+    """Return two draws that differ tenfold; the regret of lpb-ids is half, then twice that of lpbTS."""
     rows = [
         {"size": "", "setting": setting, "policy": policy, "draw": draw, "regret": level * share[draw]}
         for setting in ("b", "a")

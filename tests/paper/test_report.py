@@ -27,8 +27,8 @@ Report = tuple[dict[str, str], list[Claim]]
 def claims() -> list[Claim]:
     """Return a claim of each verdict; the third has two settings, the fourth has markup, the last is no headline."""
     checked = [
-        judge("A loses less than B.", BELOW, measure="A − B", below=0, detail="A 1, B 3"),
-        judge("B loses less than A.", -BELOW, measure="B − A", below=0),
+        judge("A has less regret than B.", BELOW, measure="A − B", below=0, detail="A 1, B 3"),
+        judge("B has less regret than A.", -BELOW, measure="B − A", below=0),
         judge("A is like B.", {"x = 1": BELOW + 2.5, "x = 2": BELOW}, measure="A / B", below=0),
         judge(f"Beyond {EVIL}.", BELOW, measure="C − D", below=0, beyond=True),
         judge("A is no headline.", BELOW, measure="E − F", below=0),
@@ -85,7 +85,7 @@ def test_claims_are_in_the_summary_at_their_figure_and_in_full(report: Report) -
         for words in (claim.claim, claim.effect_text, f"must be {claim.standard}"):
             assert words in sections[figure.title]
         assert all(words in sections[last] for words in (claim.claim, *(part.where for part in claim.parts)))
-    assert "A loses less than B." not in sections[FIGURES["recovery"].title]
+    assert "A has less regret than B." not in sections[FIGURES["recovery"].title]
 
 
 def test_summary_has_headline_claims_with_effect_and_symbol(report: Report) -> None:

@@ -14,10 +14,9 @@ from lpbandits.cli import app
 from lpbandits.datasets.movielens import install, locate
 from lpbandits.errors import InvalidInput
 from lpbandits.paper import reproduce as module
-from lpbandits.paper.cases import case_path
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.reproduce import reproduce
-from lpbandits.paper.spec import GROUPS, Size
+from lpbandits.paper.spec import GROUPS, Size, case_path
 from lpbandits.typing import Json
 from tests.conftest import without_report
 

@@ -8,7 +8,7 @@ import pytest
 import lpbandits as lpb
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import Setting
-from lpbandits.simulation import rollout, run, simulate, size
+from lpbandits.simulation import rollout, run, simulate
 from lpbandits.worlds import SyntheticWorld
 from tests.conftest import ANYWHERE
 
@@ -105,6 +105,6 @@ def test_tasks_of_long_runs_have_few_people() -> None:
     builders = run.builders_of(["ts"])
     assert len(run.tasks_of(builders, [population], rounds=10)) == 1
     tasks = run.tasks_of(builders, [population], rounds=20_000)
-    assert max(len(task.people) for task in tasks) * 20_000 <= size.TASK_DECISIONS
+    assert max(len(task.people) for task in tasks) * 20_000 <= run.TASK_DECISIONS
     assert sum(len(task.people) for task in tasks) == 300
     assert [task.first_person for task in tasks] == list(np.cumsum([0] + [len(task.people) for task in tasks[:-1]]))

@@ -1,7 +1,7 @@
 """Contestants (policies, baselines, bounds) and their replay scores."""
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Training results available to the contestants: the model, the moments, and the recommenders' `constants`."""
+    """Training results available to the contestants: the model, the moments and the recommenders' hyperparameters."""
 
     model: PreferenceModel
     moments: Moments
@@ -88,11 +88,11 @@ class Contest:
 
     @property
     def tastes(self) -> list[str]:
-        """Contestants that need the model's taste."""
+        """Contestants that need the model's taste model."""
         policies = [name for name in self.personal if entry_of(name).knows == TASTES]
         return [name for name in self.names if name == "ceiling" or name in policies]
 
-    def without(self, names: Sequence[str]) -> "Contest":
+    def without(self, names: Collection[str]) -> "Contest":
         """Return the contest without these contestants."""
         return replace(self, names=[name for name in self.names if name not in names])
 

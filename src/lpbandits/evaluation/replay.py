@@ -1,4 +1,4 @@
-"""The held-out people of a log, and their replay: each is offered only rated actions; rewards are the ratings."""
+"""Held-out people of a log, and their replay: people are offered the actions they rated; rewards are the ratings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from lpbandits.errors import InvalidInput
 from lpbandits.fit.taste.popularity import MIN_RATINGS, informative
 from lpbandits.policies import Policy
 from lpbandits.rewards import Rewards
-from lpbandits.simulation.trace import play
+from lpbandits.simulation.rollout import play
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds.replay import recorded_rewards, replay_population
 
 MIN_RATINGS_ONCE = 4
-"""Minimum number of ratings of a replayed person if each action is given once; otherwise `MIN_RATINGS`."""
+"""Minimum number of ratings of a replayed person who receives each action at most once; otherwise `MIN_RATINGS`."""
 
 REPORT, DEVELOPMENT = 0.35, 0.2
 """Shares of the report and the development set among the people who can be replayed."""
@@ -86,8 +86,8 @@ def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> 
 class Replay:
     """People of a log, sorted by their number of rounds.
 
-    If each action is given once, a person plays at most half of the actions they rated, so that every round has a
-    choice.
+    If a person receives each action at most once, they play at most half of the actions they rated, so that every round
+    has a choice.
     """
 
     person: IntArray

@@ -15,7 +15,7 @@ from lpbandits.io.atomic import atomic_folder, write_table
 from lpbandits.io.json import finite_or_none
 from lpbandits.io.paths import as_path
 from lpbandits.simulation.kernels import Trace
-from lpbandits.simulation.sums import Distribution, Moments
+from lpbandits.simulation.sums import Accumulator, Distribution, Moments
 from lpbandits.typing import FloatArray, Json
 from lpbandits.validate import as_choice
 
@@ -69,7 +69,7 @@ class PolicyResult:
     reward
         Mean reward at each round; for duels the mean of both actions' mean rewards.
     best_share
-        Share of people who got their best allowed action at each round; for duels, who got it as both actions.
+        Share of people who received their best allowed action at each round; for duels, as both actions.
     true_state
         Mean posterior probability of the true state after each round; NaN without latent states.
     people
@@ -87,6 +87,19 @@ class PolicyResult:
     true_state: FloatArray
     people: dict[str, FloatArray]
     trace: Trace | None = None
+
+    @classmethod
+    def of(cls, sums: Accumulator) -> "PolicyResult":
+        """Build from the sums over all tasks."""
+        regrets, moments = sums.regrets.items(), sums.moments
+        curves = {name: Curve.of(list(moments[name].values()), distribution) for name, distribution in regrets}
+        return cls(
+            regret=curves["regret"],
+            weak=curves.get("weak_regret"),
+            **{name: moments[name][0].mean for name in ("reward", "best_share", "true_state")},
+            people={name: np.concatenate(parts) for name, parts in sums.people.items()},
+            trace=Trace(*map(np.concatenate, zip(*sums.traces, strict=True))) if sums.traces else None,
+        )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.people['regret'])} people, regret {self.regret!r}>"

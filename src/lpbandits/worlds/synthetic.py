@@ -1,4 +1,4 @@
-"""The paper's synthetic world, with options that break its assumptions."""
+"""The paper's synthetic world, with options that violate its assumptions."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -29,7 +29,7 @@ class SyntheticWorld:
     Same scale: the people of a state share its means, with the best from U(base + Δk, base + Δk + 1), and mTS is given
     them. Different scales: each person has their own means, with the best from U(base + Δk, base + Δk + spread·k), and
     mTS is given their expectation. The mean of each next action is lower by gap + U(0, jitter). The options from `gaps`
-    on break the paper's assumptions.
+    on violate the paper's assumptions.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class SyntheticWorld:
         Probability that two neighbours in a person's ordering are swapped, in one pass from the best to the last.
         The person's state does not change.
     model_error
-        Expected Kendall distance 1 − τ between the model's orderings and the true ones (twice the share of pairs
-        ordered differently), from 0 to below 1. The model then has utilities and errors.
+        Expected 1 − τ (twice the Kendall distance) between the model's orderings and the true ones, from 0 to below 1.
+        If it is positive, the model has utilities with standard errors.
     assumed_noise
         Noise that policies assume; by default the true one.
     noise_family

@@ -114,7 +114,7 @@ RELATIVE_FEEDBACK = [
     Figure(
         name="pairing",
         title="Cost of comparing rewards",
-        shows="regret by plays of lpbTS on rewards, on rewards in consecutive pairs, and of lpb-duel, m = 5, k = 10",
+        shows="regret by plays of lpbTS (on rewards, and on rewards in consecutive pairs) and lpb-duel, m = 5, k = 10",
         plan=lambda size, draws: {"m = 5, k = 10": {"people": size.people, "rounds": 2 * size.rounds, "draws": draws}},
         run=_run_pairing,
         chart=_pairing_chart,

@@ -1,4 +1,4 @@
-"""The ladder: policies with decreasing knowledge, in worlds that violate the paper's assumptions.
+"""The ladder: policies with decreasing prior knowledge, in worlds that violate the paper's assumptions.
 
 There is one figure per violated assumption, on different scales. A row of its table is one policy in one draw: the
 mean, the 95 % quantile and the 99 % quantile of regret over people.
@@ -27,7 +27,7 @@ LADDER: dict[str, str | Build] = {
     "ts-top": "ts-top",
     "ts": "ts",
 }
-"""Policies by decreasing knowledge; charts compare them with lpbTS."""
+"""Policies by decreasing prior knowledge; charts compare them with lpbTS."""
 MEASURES = {"regret": "Mean", "regret_q95": "95 % quantile", "regret_q99": "99 % quantile"}
 
 SIZES: dict[str, Json] = {f"m = {m}, k = {k}": {"states": m, "actions": k} for m, k in ((5, 10), (10, 20), (20, 20))}
@@ -51,7 +51,7 @@ def ladder(
     """Return the figure of one violated assumption; `worlds` holds settings of the world by size and name.
 
     Each size is a row of panels. The marginal form of lpbTS takes a hundred times as long as the others: a figure with
-    it has 5 × `Size.people` people per draw, whatever the number of states.
+    it has 5 × `Size.people` people per draw, regardless of the number of states.
     """
 
     def plan(size: Size, number: int) -> dict[str, Json]:
@@ -145,7 +145,7 @@ FIGURES = [
     ladder(
         "ladder-gaps",
         title="other gaps between means",
-        shows="gaps between means that are not the paper's",
+        shows="gaps between means that differ from the paper's",
         label="gaps",
         worlds=_at(SMALL, "gaps", FAMILIES) | _at(MIDDLE, "gaps", FAMILIES),
         draws=48,
@@ -160,7 +160,7 @@ FIGURES = [
     ladder(
         "ladder-swaps",
         title="people who deviate from their state's ordering",
-        shows="neighbours in a person's own ordering swapped",
+        shows="neighbours in a person's ordering are swapped",
         label="probability of a swap",
         worlds=_at(MIDDLE, "swap", SWAPS),
     ),
