@@ -16,6 +16,8 @@ Messages have the form "name must be X, got Y; remedy". A call that raises leave
 """
 
 import errno
+import functools
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -127,6 +129,24 @@ def fault_of(error: BaseException, doing: str) -> ResourceError | None:
     if type(error).__module__.partition(".")[0] in LIBRARIES:
         return ResourceError(f"{doing}: {reason(error)}")
     return None
+
+
+def check_fork() -> None:
+    """Raise `ResourceError` in a forked process whose parent has made tables; called before one is made.
+
+    The threads of polars do not survive a fork, and a table would wait for them forever.
+    """
+    if _process_of_tables() != os.getpid():
+        raise ResourceError(
+            "tables need the threads of polars, which the parent process has started and a fork does not copy; start "
+            "processes by multiprocessing.set_start_method('spawn')"
+        )
+
+
+@functools.cache
+def _process_of_tables() -> int:
+    """Return the process that called this first: the current one, or one that it was forked from."""
+    return os.getpid()
 
 
 def reason(error: BaseException, remedy: str = "") -> str:
