@@ -10,6 +10,7 @@
         └── ResourceError     the system or a library failed (also a RuntimeError)
     UserWarning
         ├── UncompiledWarning a plug-in function runs as plain Python
+        ├── StalledWarning    a Dask cluster is silent; the work waits for it
         └── LockInWarning     a policy meant for actions that are given only once is used where actions repeat
 
 Messages have the form "name must be X, got Y; remedy". A call that raises leaves its object unchanged.
@@ -83,6 +84,15 @@ class LockInWarning(UserWarning):
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", LockInWarning)  # actions may repeat
+    """
+
+
+class StalledWarning(UserWarning):
+    """The scheduler or a worker of a Dask cluster has been silent for 30 seconds; the work continues when it replies.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", StalledWarning)  # give up instead of waiting
     """
 
 
