@@ -4,12 +4,14 @@ import contextlib
 import itertools
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -18,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpbandits.errors import InvalidInput, ResourceError
+from lpbandits.errors import InvalidInput, ResourceError, StalledWarning
 from lpbandits.parallel import Executor, Workers, backends, executor_for
 from tests.parallel.processes import grow, kill, sleep, started, surroundings, until
 
@@ -107,7 +109,30 @@ def kill_while_running(address: str, process: "subprocess.Popen[str]") -> None:
             process.kill()
 
 
-def test_lost_workers_and_a_lost_scheduler_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def warning_of_frozen(process: "subprocess.Popen[str]", executor: Executor) -> str:
+    """Freeze a process until the executor warns of it, and return the warning; all jobs are done in the end."""
+    messages: list[str] = []
+
+    def wake(message: Warning | str, *_: Any, **__: Any) -> None:
+        messages.append(str(message))
+        process.send_signal(signal.SIGCONT)
+
+    late = threading.Timer(20, process.send_signal, [signal.SIGCONT])  # without a warning
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", StalledWarning)
+        warnings.showwarning = wake
+        results = executor.map(abs, [(number,) for number in range(12)])
+        next(results)
+        process.send_signal(signal.SIGSTOP)
+        late.start()
+        assert list(results) == list(range(1, 12))
+    late.cancel()
+    assert len(set(messages)) == len(messages)
+    return messages[0]
+
+
+@pytest.mark.filterwarnings("ignore::lpbandits.errors.StalledWarning")  # a busy machine takes more than a second
+def test_frozen_and_lost_workers_and_schedulers_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "WORKER_SECONDS", 1)
     monkeypatch.setattr("lpbandits.parallel.executor.CHECK_SECONDS", 0.2)
     jobs = [(seed,) for seed in range(8)]
@@ -119,6 +144,11 @@ def test_lost_workers_and_a_lost_scheduler_are_reported(monkeypatch: pytest.Monk
             results = list(executor.map(invert, jobs))
         assert len({thread for thread, _ in results}) == 2  # two threads of one process change nothing
         assert [total for _, total in results] == expected
+        with connected(address) as executor:
+            assert f"scheduler at {address}" in warning_of_frozen(scheduler, executor)
+            message = warning_of_frozen(worker, executor)
+            assert message.startswith("the Dask worker at ")
+            assert address in message
         with pytest.raises(ResourceError, match=rf"{address} has had no workers for 1 seconds"):
             kill_while_running(address, worker)
         with pytest.raises(InvalidInput, match=f"{address} has no workers"):

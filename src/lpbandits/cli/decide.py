@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, say
+from lpbandits.cli.screen import print_json, print_table, progress_bar, say
 from lpbandits.text import display, pluralize, significant
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def decide(
     chosen = choose_policy(PreferenceModel.load(model), policy, rewards=rewards, noise=noise, explore=explore)
     if policy == "auto" and not as_json:
         typer.echo(f"note: policy {chosen.name}: {display(chosen.why, None)}", err=True)
-    with notes(), progress_bar("deciding (the first run also compiles)") as report:
+    with progress_bar("deciding (the first run also compiles)") as report:
         summary = decide_file(
             chosen,
             history,

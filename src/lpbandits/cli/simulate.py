@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import notes, print_json, print_report, print_table, progress_bar, say
+from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput
 from lpbandits.text import display
 
@@ -97,7 +97,7 @@ def simulate(
         place = DuellingWorld(place, comparison)
     if out is not None:
         as_folder(out)
-    with notes(), progress_bar("simulating (the first run also compiles)") as report:
+    with progress_bar("simulating (the first run also compiles)") as report:
         results = run(
             place,
             options.split_list(DEFAULT[feedback] if policies is None else policies),

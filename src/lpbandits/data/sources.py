@@ -14,7 +14,7 @@ import polars as pl
 from lpbandits.data.columns import ReadOptions, unique_names
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.tables import DAMAGED, EMPTY_LINE, PandasTable, ParquetTable, Table, TextTable
-from lpbandits.errors import InvalidInput, reason
+from lpbandits.errors import InvalidInput, check_fork, reason
 from lpbandits.io.compressed import check_archive, decompressed, extract, temporary_folder
 from lpbandits.io.paths import as_path
 
@@ -47,6 +47,7 @@ def open_table(origin: Any, options: ReadOptions, *, narrow: bool = False) -> It
 
     With `narrow`, a table may have a single column.
     """
+    check_fork()
     if isinstance(origin, pl.DataFrame | pl.LazyFrame):
         yield Table("the frame", origin.lazy(), rows=0 if isinstance(origin, pl.DataFrame) else None)
         return

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from lpbandits.errors import translate_errors
+from lpbandits.errors import check_fork, translate_errors
 from lpbandits.io.atomic import atomic_folder, write_table
 from lpbandits.io.json import finite_or_none
 from lpbandits.io.paths import as_path
@@ -163,6 +163,7 @@ class Results:
 
     def curves(self) -> pl.DataFrame:
         """Return a table with a row per policy and round; for duels also of weak regret."""
+        check_fork()
         frames = []
         for name, result in self.policies.items():
             columns: dict[str, object] = {"policy": name, "round": np.arange(1, len(result.reward) + 1)}
@@ -176,6 +177,7 @@ class Results:
 
     def people(self) -> pl.DataFrame:
         """Return a table with a row per policy and person."""
+        check_fork()
         frames = []
         for name, result in self.policies.items():
             frame = pl.DataFrame(result.people).with_row_index("person")
@@ -186,8 +188,9 @@ class Results:
     @translate_errors("saving results")
     def save(self, folder: str | Path) -> Path:
         """Write curves.parquet, people.parquet and manifest.json; return the folder."""
+        tables = self.tables()
         with atomic_folder(folder, self.manifest()) as place:
-            for name, table in self.tables().items():
+            for name, table in tables.items():
                 write_table(place / f"{name}.parquet", table)
         return as_path(folder)
 
