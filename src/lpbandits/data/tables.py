@@ -182,7 +182,9 @@ class PandasTable(Table):
         columns = {}
         for role, index in chosen.items():
             try:
-                columns[role] = _from_pandas(self._columns[index])
+                columns[role] = _from_pandas(self._columns[index], role)
+            except InvalidInput:
+                raise
             except (*validate.CONVERSION_ERRORS, pl.exceptions.PolarsError) as error:
                 raise InvalidInput(
                     f"column {self.names[index]!r} of the frame cannot be read: {error}; give text or numbers"
@@ -190,11 +192,16 @@ class PandasTable(Table):
         return pl.LazyFrame(columns).select(NEVER_BLANK.alias("blank"), pl.all()).with_row_index("row")
 
 
-def _from_pandas(column: Any) -> pl.Series:
-    """Return a pandas column as numbers if all cells are numbers, otherwise as text."""
+def _from_pandas(column: Any, role: str) -> pl.Series:
+    """Return a pandas column as numbers if all cells are numbers, otherwise as text; labels are checked."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb":
         return pl.Series(np.array(column))
     cells = [None if missing else cell for cell, missing in zip(column.tolist(), column.isna(), strict=True)]
+    if role in ("person", "action"):
+        present = [cell for cell in cells if cell is not None]
+        labels, codes = validate.encode_labels(present, role, len(present))
+        plain = iter(codes.tolist())
+        cells = [None if cell is None else labels[next(plain)] for cell in cells]
     return pl.Series([cell.item() if isinstance(cell, np.generic) else cell for cell in cells], strict=False)
 
 
