@@ -38,6 +38,7 @@ STATES = partial(validate.as_states, low=-1, states=2)
         ),
         *((validate.as_label, value, "text or a whole number, got") for value in (1.5, None, True, np.nan, b"a")),
         *((validate.as_label, value, "not blank .*got") for value in ("", " ", "a\0")),
+        (validate.as_label, "é" * 501, "at most 1,000 bytes, got"),
         (validate.as_label, 10**101, "within ±1e100, got 1000"),
         *((FLOATS, values, "rows of equal length, got") for values in ([1, 10**400], [[1], [1, 2]], [object()])),
         *((FLOATS, values, "one-dimensional, got") for values in ([[1]], 1)),

@@ -34,6 +34,9 @@ MAX_ABS_VALUE = 1e100
 MAX_ABS_LABEL = 10**100
 """Python does not print integers of thousands of digits."""
 
+MAX_LABEL_BYTES = 1_000
+"""A longer label is probably from another column, and would take its size for every row."""
+
 MAX_LIST_LENGTH = 2**20
 """Maximum length of a list that is validated entry by entry; an iterator may be endless."""
 
@@ -193,6 +196,8 @@ def as_label(label: Any, name: str) -> Label:
     if isinstance(label, str):
         if not label.strip() or "\0" in label:
             raise invalid(name, "a label that is not blank and has no null character", label)
+        if len(label) > MAX_LABEL_BYTES or len(as_text(label, name).encode()) > MAX_LABEL_BYTES:
+            raise invalid(name, f"a label of at most {MAX_LABEL_BYTES:,} bytes", label, "shorten it")
         return as_text(label, name)
     number = isinstance(label, int | np.integer) or (isinstance(label, float | np.floating) and label == label // 1)
     if isinstance(label, bool) or not number:

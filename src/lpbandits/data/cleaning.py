@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lpbandits import validate
-from lpbandits.data.columns import ReadOptions, comma_hint, is_text, number
+from lpbandits.data.columns import ReadOptions, clipped, comma_hint, is_text, number
 from lpbandits.data.layouts import LongTable, to_long
 from lpbandits.data.spill import Codes
 from lpbandits.data.tables import Table
@@ -100,8 +100,11 @@ def label_faults(role: str, dtype: pl.DataType) -> dict[str, pl.Expr]:
     column = pl.col(role)
     if is_text(dtype):
         text = column.cast(pl.String)
-        blank = column.is_null() | (text.str.strip_chars() == "")
-        return {f"{role} is missing": blank, f"{role} has a null character": text.str.contains("\0", literal=True)}
+        return {
+            f"{role} is missing": column.is_null() | (clipped(column).str.strip_chars() == ""),
+            f"{role} has a null character": text.str.contains("\0", literal=True),
+            f"{role} has more than {validate.MAX_LABEL_BYTES:,} bytes": text.str.len_bytes() > validate.MAX_LABEL_BYTES,
+        }
     if dtype.is_float():
         fraction = column.is_infinite() | (column.is_finite() & (column != column.round()))
         return {f"{role} is missing": column.is_null() | column.is_nan(), f"{role} is not a whole number": fraction}
@@ -122,7 +125,7 @@ def all_integers(role: str, dtype: pl.DataType, table: Table) -> pl.Expr:
     if dtype.is_integer():
         return ((column <= 2**63 - 1) & (column >= -(2**63))).all()
     if is_text(dtype):
-        text = column if dtype == pl.String else column.unique().cast(pl.String)
+        text = clipped(column if dtype == pl.String else column.unique())
         text = text.str.strip_suffix(".0")  # pandas writes integers as floats if some are missing
         return (text.cast(pl.Int64, strict=False).cast(pl.String) == text).fill_null(text.is_null()).all()
     if dtype.is_float():

@@ -28,6 +28,9 @@ EMPTY_LINE = pl.all_horizontal(pl.all().is_null())
 MOVIELENS = ("userId", "movieId", "rating")
 """Columns of the MovieLens files without a header line."""
 
+MAX_CELLS = 2**24
+"""Cells of a text whose lines are shorter than its header; each takes memory, although it takes no byte."""
+
 MAX_EXACT = 2**53
 """Smaller integers are exact as floats."""
 
@@ -119,9 +122,18 @@ class TextTable(Table):
                 f"{name} is not a table: its first line {line[:60]!r} has no comma, tab, semicolon or bar; give a CSV, "
                 "TSV or Parquet file with one rating per row"
             )
+        width, size = line.count(self._separator) + 1, path.stat().st_size
+        if width > 64:  # a complete line has a byte per column
+            with path.open("rb") as raw:
+                n_lines = sum(chunk.count(b"\n") for chunk in iter(lambda: raw.read(2**20), b""))
+            if width * n_lines > max(MAX_CELLS, size):
+                raise InvalidInput(
+                    f"{name} has {n_lines:,} lines and {width:,} columns, but is too small to have a cell in all of "
+                    f"them; the limit is {MAX_CELLS:,} cells: give one rating per row, in three columns"
+                )
         header = not self.known
         frame = pl.scan_csv(path, separator=self._separator, has_header=header, infer_schema=False, glob=False)
-        super().__init__(name, frame, rows=path.stat().st_size // 16, first_row=1 + header, blank=EMPTY_LINE)
+        super().__init__(name, frame, rows=size // 16, first_row=1 + header, blank=EMPTY_LINE)
 
     @cached_property
     def _fields(self) -> list[str]:
