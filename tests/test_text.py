@@ -36,7 +36,7 @@ UNSAFE = (
 )
 """Labels with terminal control codes, or characters that XML cannot hold."""
 LONG = ["x" * 999, "x" * 1_000]
-LABELS: list[str | int] = [*PLAIN, *UNSAFE, *LONG, 7, "q\x07", r"q\x07"]
+LABELS: list[str] = [*PLAIN, *UNSAFE, *LONG, "q\x07", r"q\x07"]
 
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
 """Characters that must not be printed, except newlines."""
