@@ -90,7 +90,7 @@ class Table:
 
     def fault(self, error: BaseException) -> InvalidInput:
         """Return the error of the first part that cannot be read."""
-        return InvalidInput(f"cannot read {self.name}: {reason(error, self.remedy)}")
+        return unreadable(self.name, error, self.remedy)
 
     @contextlib.contextmanager
     def readable(self) -> Iterator[None]:
@@ -287,7 +287,7 @@ class ParquetTable(Table):
                 for _ in _scan(file.path).collect_batches():
                     pass
             except FAULTS as fault:
-                return _unreadable(file.name, fault)
+                return unreadable(file.name, fault)
         return super().fault(error)
 
     def _differ(self, column: str) -> InvalidInput:
@@ -308,11 +308,15 @@ def _open(path: Path, name: str) -> ParquetFile:
         table = _scan(path)
         return ParquetFile(path, name, table.collect_schema(), int(table.select(pl.len()).collect().item()))
     except FAULTS as error:
-        raise _unreadable(name, error) from None
+        raise unreadable(name, error) from None
 
 
-def _unreadable(name: str, error: BaseException) -> InvalidInput:
-    return InvalidInput(f"cannot read {name}: {reason(error, DAMAGED)}")
+def unreadable(name: str, error: BaseException, remedy: str = DAMAGED) -> InvalidInput:
+    """Return the error of a table that polars cannot read; the text of a panic is not for users."""
+    panic = isinstance(error, pl.exceptions.PanicException) and "os error" not in str(error)
+    return InvalidInput(
+        f"cannot read {name}: {f'polars cannot decode it; {remedy}' if panic else reason(error, remedy)}"
+    )
 
 
 def common_type(types: Collection[pl.DataType]) -> pl.DataType | None:
