@@ -1,7 +1,7 @@
 """`Table`, one class per format: columns selected by number as a lazy polars frame, and locations of rows."""
 
 import contextlib
-import csv
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +30,9 @@ MOVIELENS = ("userId", "movieId", "rating")
 
 MAX_CELLS = 2**24
 """Cells of a text whose lines are shorter than its header; each takes memory, although it takes no byte."""
+
+MAX_FIELD_LINES = 1000
+"""Lines of a quoted field, when the line of an unclosed quote is searched."""
 
 MAX_EXACT = 2**53
 """Smaller integers are exact as floats."""
@@ -132,6 +135,8 @@ class TextTable(Table):
                     f"them; the limit is {MAX_CELLS:,} cells: give one rating per row, in three columns"
                 )
         header = not self.known
+        if header and line.count('"') % 2:  # polars would read the whole text as the header
+            raise bare_quote(name, 1)
         frame = pl.scan_csv(path, separator=self._separator, has_header=header, infer_schema=False, glob=False)
         super().__init__(name, frame, rows=size // 16, first_row=1 + header, blank=EMPTY_LINE)
 
@@ -140,24 +145,40 @@ class TextTable(Table):
         return self._frame.collect_schema().names()[:: self._step]
 
     def fault(self, error: BaseException) -> InvalidInput:
-        """Return the error of the first line that is not UTF-8 or has more fields than the first."""
-        line, width = 0, 0
-        try:
-            with self._path.open("rb") as raw:
-                for line, content in enumerate(raw, start=1):
-                    n_fields = len(next(csv.reader([content.decode("utf-8")], delimiter=self._separator), []))
-                    width = width or n_fields
-                    if n_fields > width:
-                        hint = ", or separate columns by semicolons if numbers have a decimal comma"
-                        return InvalidInput(
-                            f"{self.name}, line {line}: it has {n_fields} fields, but the first line has {width}; "
-                            f"correct or remove the line{hint if self._separator == ',' else ''}"
-                        )
-        except UnicodeDecodeError:
-            return InvalidInput(f"{self.name}, line {line}: it is not UTF-8 text; save the file as UTF-8")
-        except (csv.Error, OSError) as fault:
-            return InvalidInput(f"{self.name}, line {line + 1}: {fault}; correct or remove the line")
-        return super().fault(error)
+        """Return the error of the first line that is not UTF-8, has a bare quote or has more fields than the first."""
+        mark = re.escape(self._separator)
+        begin = rf'(?:^|(?<={mark}))"[^"]*+(?:""[^"]*+)*+'
+        closed, opened = re.compile(rf'{begin}"(?={mark}|\Z)'), re.compile(rf"{begin}\Z")
+        first, width, record = 0, 0, ""  # a quoted field may continue on further lines
+        with self._path.open("rb") as raw:
+            for line, content in enumerate(raw, start=1):
+                try:
+                    text = content.decode("utf-8-sig" if line == 1 else "utf-8").rstrip("\r\n")
+                except UnicodeDecodeError:
+                    return InvalidInput(f"{self.name}, line {line}: it is not UTF-8 text; save the file as UTF-8")
+                first, record = (first, f"{record}\n{text}") if record else (line, text)
+                rest = closed.sub("", record)
+                if '"' in rest:
+                    if opened.search(rest) and line - first < MAX_FIELD_LINES:
+                        continue
+                    break
+                n_fields, record = rest.count(self._separator) + 1, ""
+                width = width or n_fields
+                if n_fields > width:
+                    hint = ", or separate columns by semicolons if numbers have a decimal comma"
+                    return InvalidInput(
+                        f"{self.name}, line {line}: it has {n_fields} fields, but the first line has {width}; "
+                        f"correct or remove the line{hint if self._separator == ',' else ''}"
+                    )
+        return bare_quote(self.name, first) if record else super().fault(error)
+
+
+def bare_quote(name: str, line: int) -> InvalidInput:
+    """Return the error of a quote that neither encloses a field nor is doubled inside one."""
+    return InvalidInput(
+        f"{name}, line {line}: it has a quote that is not closed, or inside a field; enclose the field in quotes and "
+        'double those inside: "12"" vinyl"'
+    )
 
 
 def first_line(name: str, path: Path) -> str:
