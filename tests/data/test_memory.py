@@ -1,6 +1,7 @@
 """Memory and disk use of a fit: below the limit, with equal results and without leftover files."""
 
 import errno
+import itertools
 import json
 import os
 import subprocess
@@ -20,7 +21,7 @@ import lpbandits as lpb
 from lpbandits import parallel
 from lpbandits.cli import app
 from lpbandits.data import blocks as blocks_
-from lpbandits.data import chunked, reader
+from lpbandits.data import chunked, memory, reader
 from lpbandits.data.blocks import iadd
 from lpbandits.data.chunked import ChunkedRatings
 from lpbandits.data.columns import ReadOptions
@@ -180,6 +181,24 @@ def test_a_limit_that_is_too_low_for_a_fit_raises_with_the_minimum(
 
 def test_the_minimum_is_enough_for_a_fit() -> None:
     assert lpb.fit_states(NARROW, lpb.TwoStage(), states=2, max_memory="410MB").report.states == 2
+
+
+def test_a_log_whose_fit_exceeds_the_limit_in_memory_is_read_onto_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "BYTES_PER_RATING", 10**6)
+    rows = pl.DataFrame(
+        list(itertools.product(range(60), range(4), [1])), schema=["person", "action", "rating"], orient="row"
+    )
+    with pytest.raises(InvalidInput, match="max_memory is 620MB"):
+        lpb.fit_states(lpb.read_ratings(rows), lpb.TwoStage(), states=1, max_memory="620MB")
+    for limit, kind in (("620MB", ChunkedRatings), ("660MB", lpb.Ratings)):
+        with lpb.open_ratings(rows, max_memory=limit) as log:
+            assert isinstance(log, kind)
+            assert (
+                lpb.fit_states(log, lpb.TwoStage(), states=1, taste=False, heldout=0, max_memory=limit).report.people
+                == 60
+            )
+    with lpb.open_ratings(rows, max_memory="620MB", files=False) as log:
+        assert isinstance(log, lpb.Ratings)
 
 
 def test_a_limit_that_is_too_low_for_reading_raises_with_the_minimum(monkeypatch: pytest.MonkeyPatch) -> None:

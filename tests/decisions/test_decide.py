@@ -21,7 +21,7 @@ from tests.conftest import CASES, Case, Outcome, model_for, models, outcomes_for
 
 SEED = 2**40 + 5
 K = 6
-LABELS: list[int | str] = [0, "bo", 2**32 - 1, -3, 2**40, "7", 7, "", *range(100, 120)]
+LABELS: list[int | str] = [0, "bo", 2**32 - 1, -3, 2**40, "7", 8, "é", *range(100, 120)]
 """People: numbers that are stream ids, other numbers, and names."""
 
 

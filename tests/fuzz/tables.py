@@ -16,7 +16,7 @@ import lpbandits as lpb
 from lpbandits.data.names import read_names
 from lpbandits.io.atomic import as_parquet
 from tests.fuzz.commands import run_json
-from tests.fuzz.documents import changed_bytes, source_of, temporary_file
+from tests.fuzz.documents import changed_bytes, cut_off, source_of, temporary_file
 from tests.fuzz.shared import MODEL, target
 from tests.fuzz.values import NAMES, anything, listed, one_of
 from tests.workbooks import workbook
@@ -125,7 +125,7 @@ def rating_files(draw: st.DrawFn) -> str:
     name = draw(st.sampled_from(["ratings.csv", "ratings.csv", *files]))
     content = files[name]
     if content and draw(st.integers(0, 2)) == 0:
-        content = draw(changed_bytes(content))
+        content = draw(cut_off(content) if name == "ratings.parquet" else changed_bytes(content))
     return f"[{name!r}, {source_of(content)}, {draw(OPTIONS)}]"
 
 
@@ -177,7 +177,7 @@ def parquet_files(draw: st.DrawFn) -> str:
         if draw(st.integers(0, 3)) == 0:
             frame = frame.with_columns(pl.lit(number).alias(draw(st.sampled_from(["time", "score", "row", "blank"]))))
         data = as_parquet(frame)
-        contents.append(source_of(draw(changed_bytes(data)) if draw(st.integers(0, 9)) == 0 else data))
+        contents.append(source_of(draw(cut_off(data)) if draw(st.integers(0, 9)) == 0 else data))
     source = draw(st.sampled_from(["folder", "pattern", "list", "partitioned"]))
     return f"[{source!r}, [{', '.join(contents)}], {draw(OPTIONS)}]"
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lpbandits import validate
-from lpbandits.data.columns import ReadOptions, comma_hint, is_blank, is_text, number
+from lpbandits.data.columns import ReadOptions, clipped, comma_hint, is_text, number
 from lpbandits.data.layouts import LongTable, to_long
 from lpbandits.data.spill import Codes
 from lpbandits.data.tables import Table
@@ -55,8 +55,8 @@ def clean_rows(table: Table, options: ReadOptions) -> LongTable:
         value = number(pl.col("rating"), schema["rating"], decimal_comma=options.decimal_comma)
         outside = value.is_finite() & (value.abs() > validate.MAX_ABS_VALUE)
         faults = {
-            "person is missing": is_blank("person", schema["person"], blanks=()),
-            "action is missing": is_blank("action", schema["action"], blanks=()),
+            **label_faults("person", schema["person"]),
+            **label_faults("action", schema["action"]),
             f"{word} is missing": pl.col("rating").is_null() | value.is_nan(),
             f"{word} is not a finite number": pl.col("rating").is_not_null() & (value.is_null() | value.is_infinite()),
             f"{word} is not within ±{validate.MAX_ABS_VALUE:g}": outside,
@@ -90,8 +90,25 @@ def _row_error(table: Table, long: LongTable, what: str, invalid: pl.LazyFrame, 
     if long.layout == "wide" and "rating" in what:
         what = what.replace("rating", f"rating of {first['action']!r}")
         remedy = comma_hint(first["rating"]) or "correct it, or drop the column if it is not an action"
-    shown = what.replace(" is not", f" is {first['rating']!r}, not")
+    value = first[what.partition(" ")[0]] if what.startswith(("person", "action")) else first["rating"]
+    shown = what.replace(" is not", f" is {value!r}, not")
     return InvalidInput(f"{table.place(row)}: {shown} ({count} in all); {remedy}")
+
+
+def label_faults(role: str, dtype: pl.DataType) -> dict[str, pl.Expr]:
+    """Return what may be wrong with the labels of a column (docs/files.md, Labels), and the rows where it is."""
+    column = pl.col(role)
+    if is_text(dtype):
+        text = column.cast(pl.String)
+        return {
+            f"{role} is missing": column.is_null() | (clipped(column).str.strip_chars() == ""),
+            f"{role} has a null character": text.str.contains("\0", literal=True),
+            f"{role} has more than {validate.MAX_LABEL_BYTES:,} bytes": text.str.len_bytes() > validate.MAX_LABEL_BYTES,
+        }
+    if dtype.is_float():
+        fraction = column.is_infinite() | (column.is_finite() & (column != column.round()))
+        return {f"{role} is missing": column.is_null() | column.is_nan(), f"{role} is not a whole number": fraction}
+    return {f"{role} is missing": column.is_null()}
 
 
 def label_expr(role: str, dtype: pl.DataType, *, integers: bool) -> pl.Expr:
@@ -108,7 +125,7 @@ def all_integers(role: str, dtype: pl.DataType, table: Table) -> pl.Expr:
     if dtype.is_integer():
         return ((column <= 2**63 - 1) & (column >= -(2**63))).all()
     if is_text(dtype):
-        text = column if dtype == pl.String else column.unique().cast(pl.String)
+        text = clipped(column if dtype == pl.String else column.unique())
         text = text.str.strip_suffix(".0")  # pandas writes integers as floats if some are missing
         return (text.cast(pl.Int64, strict=False).cast(pl.String) == text).fill_null(text.is_null()).all()
     if dtype.is_float():

@@ -23,6 +23,9 @@ KNOWN_NAMES = {
 RANKS = ("rank", "ranking", "place", "position")
 """Names that suggest ranks. A rank column is never guessed: naming it (rank=…) confirms that 1 is best."""
 
+BYTES_PER_CELL = 100
+"""Memory that a cell of a wide table takes while it is read."""
+
 NOT_ACTIONS = "timestamp|time|date|datetime|year|age|weight|count|rank|place|position|index"
 """Names of numeric columns that are probably not actions: a table with one of them is not recognised as wide."""
 
@@ -112,8 +115,10 @@ def _is_wide(table: Table, person: int, others: list[int]) -> bool:
     Numbers may have a decimal comma, which is reported when they are read.
     """
     people = table.columns(person=person).filter(~pl.col("blank"))
-    if people.select(pl.col("person").is_duplicated().any()).collect(engine="streaming").item():
+    rows, repeated = people.select(pl.len(), pl.col("person").is_duplicated().any()).collect(engine="streaming").row(0)
+    if repeated:
         return False
+    check_cells(rows, len(others))
     try:
         cells = _cells(table, person, others, "wide")
     except InvalidInput:
@@ -131,17 +136,19 @@ def _unpivot(table: Table, person: int, layout: str) -> LongTable:
     rows, blank = (
         table.columns(person=person).select(pl.len(), pl.col("blank").sum()).collect(engine="streaming").row(0)
     )
-    check_memory(
-        f"a table of {rows:,} rows and {len(others):,} columns",
-        "give one rating per row instead, in three columns",
-        40 * rows * len(others),
-    )
+    check_cells(rows, len(others))
     long = _cells(table, person, others, layout).collect(engine="streaming")
     dropped = {"blank_lines": blank, "rows_without_ratings": rows - blank - long["row"].n_unique()}
     if layout == "rankings":
         return LongTable(long.sort("row", "rating").lazy(), layout, ranks=True, dropped=dropped)
     dropped["columns_without_ratings"] = len(others) - long["action"].n_unique()
     return LongTable(long.lazy(), layout, dropped=dropped)
+
+
+def check_cells(rows: int, columns: int) -> None:
+    """Raise if the cells of a wide table, empty or not, do not fit in memory."""
+    what, remedy = f"a table of {rows:,} rows and {columns:,} columns", "give one rating per row, in three columns"
+    check_memory(what, remedy, BYTES_PER_CELL * rows * columns)
 
 
 def _other_columns(table: Table, person: int) -> list[int]:

@@ -104,7 +104,7 @@ class MemoryBudget:
 
 
 def memory_budget(
-    people: Sequence[Label],
+    people: "Sequence[Label] | pl.Series",
     *,
     block: int,
     held: int = 0,

@@ -12,9 +12,10 @@ import polars as pl
 
 from lpbandits.data.tables import DAMAGED, Table, first_line
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import check_memory
 
 MAX_ALTERNATIVES = 1_000_000
+MAX_RANKS = 2**23
+"""Ranked alternatives of all voters; a line may state any number of voters."""
 _NAME = re.compile(r"ALTERNATIVE NAME ([0-9]{1,9})")
 _LINE = re.compile(r"([0-9]{1,18})\s*:\s*(.*)")
 _NUMBER = r"\s*[0-9]{1,9}\s*"
@@ -54,8 +55,12 @@ class PrefLibTable(Table):
             raise InvalidInput(f"{self.name} has no orders; {DAMAGED}")
         orders = pl.DataFrame(lines, schema=["row", "voters", "alternative", "rank"], orient="row")
         labels = pl.Series(self._labels(orders), dtype=pl.String)
-        size = sum(100 * voters * len(ranks) for _, voters, _, ranks in lines)
-        check_memory(f"{self.name} with {sum(orders['voters'].to_list()):,} voters", "give fewer voters", size)
+        size = sum(voters * len(ranks) for _, voters, _, ranks in lines)
+        if size > MAX_RANKS:
+            raise InvalidInput(
+                f"the voters of {self.name} rank {size:,} alternatives in all; the limit is {MAX_RANKS:,}: divide the "
+                "numbers of voters"
+            )
         people = orders[np.repeat(np.arange(len(orders)), orders["voters"])].with_row_index("person", offset=1)
         places = people.explode("alternative", "rank")
         return places.select(

@@ -14,10 +14,18 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
+from lpbandits.data.blocks import largest_block
 from lpbandits.data.chunked import ChunkedRatings
 from lpbandits.data.cleaning import ROW, Cleaner, clean_rows
 from lpbandits.data.columns import ReadOptions
-from lpbandits.data.memory import BYTES_PER_PROCESS, BYTES_PER_READER, people_size, round_up
+from lpbandits.data.memory import (
+    BYTES_PER_PROCESS,
+    BYTES_PER_READER,
+    BYTES_PER_TASTE_PAIR,
+    memory_budget,
+    people_size,
+    round_up,
+)
 from lpbandits.data.ratings import Ratings, check_count, offsets_of
 from lpbandits.data.sources import RatingsSource, open_table
 from lpbandits.data.spill import Codes, Scratch, count_labels, write_blocks
@@ -155,20 +163,21 @@ def open_ratings(
         )
     with contextlib.ExitStack() as stack:
         with translate_errors("reading ratings"), open_table(source, settings) as table:
-            if files is None:
-                n_rows = table.estimated_rows
-                fits = limit is None if n_rows is None else _fits_in(n_rows, limit or memory_limit())
-                files = scratch is not None or not fits
-            if validate.as_flag(files, "files"):
+            n_rows = table.estimated_rows
+            fits = limit is None if n_rows is None else _fits_in(n_rows, limit or memory_limit())
+            spill = scratch is not None or not fits if files is None else validate.as_flag(files, "files")
+            if spill:
                 folder = stack.enter_context(temporary_folder(None if scratch is None else as_path(scratch).absolute()))
             report("read", 0, 1)
             clean = clean_rows(table, settings)
             with table.readable():
-                rows = clean.rows if files else clean.rows.collect(engine="streaming").lazy()
+                rows = clean.rows if spill else clean.rows.collect(engine="streaming").lazy()
                 people, actions = count_labels(rows, BATCH)
             cleaner = Cleaner(table, settings, clean, Codes(people["person"]), Codes(actions["action"]))
+            if not spill and files is None and limit is not None and _fit_size(people, len(actions)) > limit:
+                spill, folder = True, stack.enter_context(temporary_folder())
             log: Ratings | ChunkedRatings
-            if files:
+            if spill:
                 log = _spill(table, rows, people, cleaner, folder, limit, report)
             else:
                 check_count(int(people["len"].sum()))
@@ -222,6 +231,13 @@ def _fits_in(n_ratings: int, limit: int) -> bool:
     """
     size = n_ratings * BYTES_PER_READ_RATING
     return BYTES_PER_READER + size <= limit or BYTES_PER_PROCESS + size <= BYTES_PER_READER
+
+
+def _fit_size(people: pl.DataFrame, n_actions: int) -> int:
+    """Return the bytes that a fit takes if its log is in memory."""
+    counts = people["len"].to_numpy()
+    budget = memory_budget(people["person"], block=largest_block(counts), held=int(counts.sum()))
+    return budget.used_bytes + BYTES_PER_TASTE_PAIR * n_actions**2
 
 
 def _spill(

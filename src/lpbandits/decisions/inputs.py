@@ -13,7 +13,7 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.data.blocks import block_edges
-from lpbandits.data.cleaning import all_integers, clean_rows, label_expr
+from lpbandits.data.cleaning import all_integers, clean_rows, label_expr, label_faults
 from lpbandits.data.columns import ReadOptions
 from lpbandits.data.layouts import find_column, like
 from lpbandits.data.preflib import PrefLibTable
@@ -59,8 +59,9 @@ def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.
         chosen = {name: find_column(table, name, None) for name in roles}
         frame = table.columns(**chosen).filter(~pl.col("blank")).select(roles).collect()
         for name in roles:
-            if (missing := frame[name].null_count()) > 0:
-                raise InvalidInput(f"{table.name} has {missing:,} rows without a {name}; correct or remove them")
+            for what, test in label_faults(name, frame.schema[name]).items():
+                if invalid := frame.select(test.sum()).item():
+                    raise InvalidInput(f"{table.name}: {what} in {pluralize(invalid, 'row')}; correct or remove them")
         tests = {name: all_integers(name, frame.schema[name], table) for name in roles}
         integers = frame.select(**tests).row(0, named=True)
         labels = [label_expr(name, frame.schema[name], integers=integers[name]) for name in roles]

@@ -21,6 +21,7 @@ from lpbandits.model import MAX_LOGIT_ERROR, PreferenceModel
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize, share_text
 from lpbandits.typing import IntArray, Json
+from lpbandits.validate import look_alikes
 
 PACKAGES = ("lpbandits", "numba", "numpy", "scikit-learn", "scipy")
 """Packages whose versions are recorded in a model."""
@@ -169,7 +170,10 @@ class Fit:
             curve=[] if scores.curve is None else scores.curve.rows(),
             taste=None if taste.report is None else asdict(taste.report),
             named=naming.matched,
-            warnings=[*notes, *taste.warnings, *naming.warnings],
+            warnings=[
+                *(*notes, *taste.warnings, *naming.warnings),
+                *(*look_alikes(ratings.people, "people"), *look_alikes(ratings.actions, "actions")),
+            ],
             space=_space(log),
             seconds={stage: round(time, 3) for stage, time in watch.seconds.items()},
         )
