@@ -109,7 +109,7 @@ def test_summary_has_headline_claims_with_effect_and_symbol(report: Report) -> N
 @pytest.mark.parametrize("size", [FULL, QUICK])
 def test_settings_are_described_without_internal_names(size: Size) -> None:
     described = {name: _settings(figure, size) for name, figure in FIGURES.items()}
-    known = "draws of people rounds models recovered in the first per state orderings or each with own times"
+    known = "draws of people rounds models recovered in the first per state orderings or each with new times"
     assert set(re.findall(r"[a-z_]+", " ".join(described.values()))) <= set(known.split())
     assert described.pop("simplex") == ""
     assert all(text.endswith(".") for text in described.values())
