@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.fit.provenance import Provenance
-from lpbandits.inspection.contrasts import Contrasts, pair_rule, pair_table
+from lpbandits.inspection.contrasts import Contrasts, pair_note, pair_table
 from lpbandits.inspection.facts import CHANCE, TasteView, fit_lines, taste_lines, verdict_lines, warning_lines
 from lpbandits.inspection.inspect import COMPLETE, inspect_model, state_table
 from lpbandits.taste_model import TasteModel
@@ -75,7 +75,7 @@ def test_uncertain_orders_are_marked() -> None:
     assert columns[1] == columns[3]
     assert rows[0][1] == "state 0 (99%)"
     assert rows[0][3].startswith("states 1?, 2 (")
-    assert "(below 90%)" in pair_rule(seen.contrasts, actions=3, largest=1 / 3)
+    assert "(below 90%)" in pair_note(seen.contrasts, actions=3, largest=1 / 3)
 
 
 def test_many_states_are_counted_instead_of_listed() -> None:
@@ -83,10 +83,10 @@ def test_many_states_are_counted_instead_of_listed() -> None:
     seen = inspect_model(lpb.PreferenceModel([rng.permutation(8) for _ in range(20)]), top=3)
     for row in pair_table(seen.contrasts)[1]:
         assert {row[1], row[3]} <= {f"{n} states" for n in range(7, 14)}
-    rule = pair_rule(seen.contrasts, actions=8, largest=0.05)
+    rule = pair_note(seen.contrasts, actions=8, largest=0.05)
     assert "exactly" in rule
     assert "most contested" not in rule
-    assert "300 most contested" in pair_rule(seen.contrasts, actions=301, largest=0.05)
+    assert "300 most contested" in pair_note(seen.contrasts, actions=301, largest=0.05)
     few = seen.first(4).contrasts
     assert len(few.pairs) == 3
     assert len(few.pairs[0].says_first) == len(few.kendall) == len(few.kendall[0]) == len(few.traits) == 4

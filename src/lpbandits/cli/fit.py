@@ -121,7 +121,7 @@ def fit(
 
 def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | None) -> None:
     from lpbandits.inspection.facts import noise_line, taste_lines
-    from lpbandits.inspection.inspect import CURVE_RULE, PAIR_RULE, curve_table, inspect_model, state_table
+    from lpbandits.inspection.inspect import CURVE_NOTE, PAIR_NOTE, curve_table, inspect_model, state_table
 
     report = result.report
     say(
@@ -134,9 +134,9 @@ def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | No
             say(f"  dropped {reason.replace('_', ' ').replace('below min ', 'below --min-')}: {count:,}")
     inspection = inspect_model(result.model, top=4)
     if inspection.fit.curve:
-        print_table("\nHow many states?", *curve_table(inspection.fit.curve), note=CURVE_RULE)
+        print_table("\nHow many states?", *curve_table(inspection.fit.curve), note=CURVE_NOTE)
     title = f"\n{pluralize(report.states, 'state')}, by {report.method}"
-    print_table(title, *state_table(inspection), note=PAIR_RULE)
+    print_table(title, *state_table(inspection), note=PAIR_NOTE)
     heldout = "not computed: too few people"
     if report.heldout_log_likelihood is not None:
         heldout = (
@@ -145,7 +145,7 @@ def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | No
             f"scored on {pluralize(report.heldout_people, 'other')})"
         )
     say(
-        f"\nLog-likelihood per comparison: {report.log_likelihood:.4f} (a coin toss: -0.6931)\n"
+        f"\nLog-likelihood per comparison: {report.log_likelihood:.4f} (chance level: -0.6931)\n"
         f"Log-likelihood on held-out people: {heldout}\n"
         f"The states explain {report.count_variance_explained:.0%} of the variance of people's number of ratings and "
         f"{report.mean_variance_explained:.0%} of their mean rating (low is good)"

@@ -28,7 +28,7 @@ def inspect(
     Example: `lpb inspect model.json --out report`
     """
     from lpbandits.data.names import name_actions, read_names
-    from lpbandits.inspection.facts import TASTE_RULE, taste_lines, taste_table, verdict_lines, warning_lines
+    from lpbandits.inspection.facts import TASTE_NOTE, taste_lines, taste_table, verdict_lines, warning_lines
     from lpbandits.inspection.inspect import inspect_model
     from lpbandits.model import PreferenceModel
 
@@ -53,7 +53,7 @@ def inspect(
     if inspection.taste is not None:
         say("\n" + "\n".join(taste_lines(inspection.taste)))
         if inspection.taste.directions:
-            print_table("\nStrongest taste factors", *taste_table(inspection.taste), note=TASTE_RULE)
+            print_table("\nStrongest taste factors", *taste_table(inspection.taste), note=TASTE_NOTE)
     for warning in warning_lines(inspection.fit):
         say(f"warning: {warning}", style="yellow")
     if out is not None:
@@ -63,7 +63,7 @@ def inspect(
 
 def _show_states(inspection: "Inspection", source: str) -> None:
     from lpbandits.inspection.facts import fit_lines, noise_line
-    from lpbandits.inspection.inspect import place_rule, place_table, state_table
+    from lpbandits.inspection.inspect import place_note, place_table, state_table
 
     sizes = f"{pluralize(len(inspection.states), 'state')}, {pluralize(inspection.actions, 'action')}"
     if inspection.fit.people is not None:
@@ -78,7 +78,7 @@ def _show_states(inspection: "Inspection", source: str) -> None:
     few = inspection.first(MAX_COLUMNS)
     columns, rows = place_table(few)
     if rows:
-        print_table("\nUncertainty of the first ranks", columns, rows, note=place_rule(few))
+        print_table("\nUncertainty of the first ranks", columns, rows, note=place_note(few))
 
 
 def _show_contrasts(inspection: "Inspection") -> None:
@@ -88,10 +88,10 @@ def _show_contrasts(inspection: "Inspection") -> None:
     few = inspection.first(MAX_COLUMNS).contrasts
     if few.pairs:
         largest = max(s.share for s in inspection.states)
-        rule = pairs.pair_rule(inspection.contrasts, actions=inspection.actions, largest=largest)
+        rule = pairs.pair_note(inspection.contrasts, actions=inspection.actions, largest=largest)
         print_table(f"\n{pairs.ASK}", *pairs.pair_table(inspection.contrasts), note=rule)
     if few.traits:
-        print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), note=pairs.TRAIT_RULE)
+        print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), note=pairs.TRAIT_NOTE)
     numbers = [str(s.state) for s in inspection.states[:MAX_COLUMNS]]
     if len(numbers) > 1:
         rows = [[numbers[z], *("–" if x is None else f"{x:.0%}" for x in row)] for z, row in enumerate(few.kendall)]

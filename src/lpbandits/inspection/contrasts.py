@@ -20,7 +20,7 @@ TIES, NEVER = "ties", "never compared"
 ASK = "Most informative questions: which of two does a person prefer?"
 TRAITS = "Most distinctive preference of each state"
 TELLS, GUESSED, MEMBERS, OTHERS = "information", "state identified", "its people", "others"
-TRAIT_RULE = "Expected share of the state's people, and of all others, who prefer the first to the second."
+TRAIT_NOTE = "Expected share of the state's people, and of all others, who prefer the first to the second."
 
 MIN_CONFIDENCE = 0.9
 """With a lower probability, the order of two actions is marked as uncertain."""
@@ -154,7 +154,7 @@ def pair_table(contrasts: Contrasts) -> tuple[list[str], list[list[str]]]:
     return ["either", "preferred by", "or", "preferred by", TELLS, GUESSED], rows
 
 
-def pair_rule(contrasts: Contrasts, *, actions: int, largest: float) -> str:
+def pair_note(contrasts: Contrasts, *, actions: int, largest: float) -> str:
     """Explain the table of pairs."""
     text = (
         "People use different scales, so one rating is not informative. Each pair adds the most to those above it. "

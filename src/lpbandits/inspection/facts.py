@@ -26,7 +26,7 @@ CHANCE = math.log(0.5)
 MIN_GAIN = 1e-4
 """Gains over chance level below this round to 0 in the output."""
 
-TASTE_RULE = "People who like one end of a factor more than average tend to like the other end less."
+TASTE_NOTE = "People who like one end of a factor more than average tend to like the other end less."
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from lpbandits.typing import IntArray, Json, Label
 
 PAIRS, FIRST, MEANS = "pairs right", "first above second", "mean rewards"
 COMPLETE = "prefers first … likes least"
-PAIR_RULE = "Pairs right: expected share of action pairs in the right order, given the errors of the utilities."
-CURVE_RULE = "Chosen: the fewest states with a held-out score at most one standard error below the best."
+PAIR_NOTE = "Pairs right: expected share of action pairs in the right order, given the errors of the utilities."
+CURVE_NOTE = "Chosen: the fewest states with a held-out score at most one standard error below the best."
 WHY = {TIES: "all actions tie", NEVER: "no actions were compared"}
 
 
@@ -223,7 +223,7 @@ def place_table(inspection: Inspection) -> tuple[list[str], list[list[str]]]:
     return ["state", "first actions with rank intervals", FIRST], rows
 
 
-def place_rule(inspection: Inspection) -> str:
+def place_note(inspection: Inspection) -> str:
     """Explain the table of rank intervals."""
     text = f"{LEVEL:.0%} intervals of ranks among known actions; probability that the first is above the second."
     places = [place for state in inspection.states if state.certainty for place in enumerate(state.certainty.places, 1)]
