@@ -148,7 +148,7 @@ def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | No
         f"\nLog-likelihood per comparison: {report.log_likelihood:.4f} (chance level: -0.6931)\n"
         f"Log-likelihood on held-out people: {heldout}\n"
         f"The states explain {report.count_variance_explained:.0%} of the variance of people's number of ratings and "
-        f"{report.mean_variance_explained:.0%} of their mean rating (low is good)"
+        f"{report.mean_variance_explained:.0%} of their mean rating (lower is better)"
     )
     if report.named:
         say(f"Names: {report.named:,} of {pluralize(report.actions, 'action')}")
@@ -166,7 +166,9 @@ def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | No
     if space["peak_bytes"] is not None:
         where += f"; peak memory of all processes {size_text(space['peak_bytes'])}"
     say(f"The log was processed {where}", style="dim")
-    if out is not None:
+    if out is None:
+        say("The model was not saved: add --out model.json", style="yellow")
+    else:
         name = display(out, None)
         say(f"Model: {name} (next: lpb inspect {name}; lpb evaluate {display(ratings, None)} --model {name})")
     if assignments is not None:
