@@ -199,12 +199,13 @@ def as_label(label: Any, name: str) -> Label:
         if len(label) > MAX_LABEL_BYTES or len(as_text(label, name).encode()) > MAX_LABEL_BYTES:
             raise invalid(name, f"a label of at most {MAX_LABEL_BYTES:,} bytes", label, "shorten it")
         return as_text(label, name)
-    number = isinstance(label, int | np.integer) or (isinstance(label, float | np.floating) and label == label // 1)
-    if isinstance(label, bool) or not number:
+    whole = isinstance(label, int | np.integer) and not isinstance(label, bool | np.timedelta64)
+    if not whole and not (isinstance(label, float | np.floating) and float(label).is_integer()):
         raise invalid(name, "text or a whole number", label, "convert it to text, or leave it out")
-    if abs(label) > MAX_ABS_LABEL:
-        raise invalid(name, "a number within ±1e100", label, "give text")
-    return int(label)
+    number = int(label)
+    if abs(number) > MAX_ABS_LABEL:
+        raise invalid(name, "a number within ±1e100", number, "give text")
+    return number
 
 
 def encode_labels(labels: Any, name: str, count: int) -> tuple[list[Label], IntArray]:

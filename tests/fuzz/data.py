@@ -9,7 +9,10 @@ import lpbandits as lpb
 from tests.fuzz.shared import ACTIONS, DUELLING, POLICIES, target
 from tests.fuzz.values import anything, array, calls, floats, integers, kwargs, listed, mostly, number, one_of, text
 
-_PEOPLE = mostly(one_of("['ann', 'ann', 'bo']", "[1, 1, 2]", "np.array(['a', 'a', 'b'])"), array())
+_PEOPLE = mostly(
+    one_of("['ann', 'ann', 'bo']", "[1, 1, 2]", "np.array(['a', 'a', 'b'])"),
+    array() | one_of("[1, '1', 2]", "['a', 'a ', nan]", "['a\\0', 'a', b'a']", "[True, 1, 2]", "[7.0, 7, 'x']"),
+)
 _LABELS = mostly(one_of("['tea', 'jam', 'milk']", "[1, 2]", "('ann', 'bo')"), listed(text(), text()))
 IN_MEMORY = calls(
     arrays=kwargs(

@@ -29,7 +29,7 @@ def in_pandas(frame: pl.DataFrame) -> Any:
 NAMES |= {"pl": pl, "in_pandas": in_pandas}
 CELLS = (
     *("1", "2", "ann", "tea", "3.5", "", " ", "nan", "inf", "1e400", "-1e101", "1e5", "0x10", '"a,b"', '"'),
-    *("é", "\x00", "9" * 30),
+    *("é", "e\u0301", "\x00", "9" * 30, "x" * 1001, '12" x', '""', "1.0"),
 )
 HEADERS = ["person,action,rating", "userId,movieId,rating,timestamp", "a,b,c", "user,item,item,rating"]
 
@@ -68,7 +68,7 @@ def wide_tables(draw: st.DrawFn) -> bytes:
 COLUMNS: tuple[Any, ...] = (
     *([1, 1, 2], ["a", "b", "a"], [1.5, None, 3.0], [True, False, True], [[1], [2], [3]], [None, None, None]),
     *([1.0, float("nan"), float("inf")], [2**63 - 1, -(2**63), 0], [b"x", b"y", b"z"], ["4,5", "3", ""]),
-    ["tea", "jam", None],
+    *(["tea", "jam", None], [1, "1", 2], ["a", "", " "], ["a\0", "a", "a "], [1.0, 2.0, 2.5]),
 )
 
 
