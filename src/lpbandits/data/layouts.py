@@ -58,7 +58,11 @@ def to_long(table: Table, options: ReadOptions) -> LongTable:
         return LongTable(table.read().lazy(), "rankings", ranks=True)
     if table.known and layout not in ("auto", "long"):
         raise InvalidInput(f"layout is {layout!r}, but {table.name} has one rating per row; remove it (--layout)")
-    if layout == "auto":
+    columns = [*table.names, *table.lacking]
+    named = table.known or any(name is not None for name in (options.action, options.rating, options.rank))
+    if layout == "auto" and (named or like(columns, "action") or like(columns, "rating")):
+        layout = "long"
+    elif layout == "auto":
         layout, person = _recognise(table, options)
     if layout == "long":
         roles = ("person", "action", "rating" if options.rank is None else "rank")
@@ -66,8 +70,8 @@ def to_long(table: Table, options: ReadOptions) -> LongTable:
         if len(set(chosen.values())) < len(chosen):
             names = _join(table.names[index] for index in chosen.values())
             raise InvalidInput(f"{', '.join(roles)} must be three columns of {table.name}, got {names}; name others")
-        columns = dict(zip(KNOWN_NAMES, chosen.values(), strict=True))
-        return LongTable(table.columns(**columns), "long", ranks=options.rank is not None)
+        rows = table.columns(**dict(zip(KNOWN_NAMES, chosen.values(), strict=True)))
+        return LongTable(rows, "long", ranks=options.rank is not None)
     _refuse(options, ("action", "rating", "rank"), f"with layout {layout!r} only the person has a column to name")
     for column, file in table.lacking.items():
         raise lacks(file, column, f"in a table with layout {layout!r}")
@@ -92,10 +96,8 @@ def _refuse(options: ReadOptions, roles: tuple[str, ...], why: str) -> None:
 def _recognise(table: Table, options: ReadOptions) -> tuple[str, int | None]:
     """Return the layout and the person's column of a table that is unambiguously wide or rankings; otherwise long."""
     names = table.names
-    known = [*names, *table.lacking]
-    named = table.known or any(name is not None for name in (options.action, options.rating, options.rank))
     people = [options.person] if options.person is not None else like(names, "person")
-    if named or like(known, "action") or like(known, "rating") or len(people) != 1 or people[0] not in names:
+    if len(people) != 1 or people[0] not in names:
         return "long", None
     person = names.index(people[0])
     others = [i for i in range(len(names)) if i != person]
