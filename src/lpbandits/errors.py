@@ -26,7 +26,9 @@ from lpbandits.text import LINE, display
 
 
 class LpbError(Exception):
-    r"""Base class of all exceptions that lpbandits raises; the message is one line that is safe to print.
+    r"""Base class of all exceptions that lpbandits raises, except those for a change of an immutable object.
+
+    The message is one line that is safe to print.
 
     >>> print(InvalidInput("no action 'a\x1b[31m'"))
     no action 'a\x1b[31m'

@@ -236,7 +236,7 @@ def encode_labels(labels: Any, name: str, count: int) -> tuple[list[Label], IntA
             if isinstance(label, int) and str(label) in places:
                 raise InvalidInput(f"{name} must not hold both {label} and '{label}', which a table merges; rename one")
     if len(index) != count:
-        raise InvalidInput(f"{name} must have {count} labels, one for each, got {len(index)}")
+        raise InvalidInput(f"{name} must have {count} labels, one per entry, got {len(index)}")
     return distinct, index
 
 

@@ -202,6 +202,20 @@ def test_full_or_closed_standard_output_is_handled() -> None:
     assert subprocess.run(shell, shell=True, check=False).returncode == 0  # noqa: S602 - our own words
 
 
+@pytest.mark.parametrize(
+    "printing", ["typer.echo('a')", "sys.stdout.write('a')"]
+)  # fails at once, or when it is flushed
+def test_a_pipe_without_a_reader_has_exit_code_1(printing: str) -> None:
+    code = "import sys, typer, lpbandits.cli as cli; cli.app = typer.Typer(); "
+    code += f"cli.app.command()(lambda: {printing}); cli.main()"
+    reading, writing = os.pipe()
+    os.close(reading)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = command(code=code, stdout=writing, env=buffered)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_characters_outside_the_encoding_are_replaced() -> None:
     done = command("simulate", "--help", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0

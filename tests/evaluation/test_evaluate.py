@@ -13,6 +13,7 @@ from lpbandits.evaluation.contestants import DEFAULT
 from lpbandits.evaluation.fit_config import FitConfig
 from lpbandits.evaluation.replay import Replay, mean_scores, split
 from lpbandits.evaluation.tuning import Trial, cross_validated
+from lpbandits.views.evaluation_report import how_to_read, selection
 from tests.evaluation.planted import PLANTED, policy_scores, rows_of
 from tests.logs import log_of
 
@@ -74,6 +75,8 @@ def test_a_model_of_other_people_is_used_as_it_is() -> None:
     evaluation = evaluate(PLANTED, model=fit.model, new_people=True, policies=["lpbts", "taste"], seed=0)
     assert "used unchanged" in evaluation.warnings[-1]
     assert "held-out" in evaluation.verdict
+    assert "training data" not in how_to_read(evaluation)
+    assert "unchanged" in selection(evaluation)[0]
     assert evaluation.fit_config is None
     with pytest.raises(InvalidInput, match="keep that model"):
         evaluation.refit(PLANTED)
@@ -89,10 +92,17 @@ def test_a_model_with_unknown_training_people_is_refitted_if_possible() -> None:
     evaluation = evaluate(log, model=crowd, policies=["lpbts"])
     assert "may be in the model's training data" in evaluation.warnings[0]
     assert "refitted" in evaluation.warnings[0]
-    evaluation = evaluate(log, model=crowd.replace(provenance={}), policies=["lpbts"])
+    assert "neither for fitting" in how_to_read(evaluation)
+    assert "fitted again" in selection(evaluation)[0]
+    evaluation = evaluate(log, model=crowd.replace(provenance={}), policies=["lpbts", "ease"])
     assert "may be in" in evaluation.warnings[-1]
     assert "used unchanged" in evaluation.warnings[-1]
     assert "held-out" not in evaluation.verdict
+    assert "may be in the model's training data" in how_to_read(evaluation)
+    assert "neither for fitting" not in how_to_read(evaluation)
+    assert "unchanged" in selection(evaluation)[0]
+    ridge, gain = evaluation.chosen["constants"]["ease"]
+    assert f"EASE: ridge {ridge:g} and gain {gain:g}." in selection(evaluation)
 
 
 def test_the_log_is_limited_to_the_actions_of_the_model() -> None:

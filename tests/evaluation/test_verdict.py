@@ -57,10 +57,22 @@ SELECTED = "taste (selected on the development set)"
         ("popular", (0.001, -0.01, 0.02), [f"nothing beats popularity: {SELECTED} scores +0.001 [-0.010, +0.020]"]),
         ("popular", (0.1, -0.1, 0.3), ["[-0.100, +0.300] in 20 rounds", "rule out a gain of 0.30"]),
         ("popular", (0.0, 0.0, 0.0), [f"{SELECTED} gives each person the same score"]),
-        ("popular", (0.02, 0.01, 0.03), ["+0.020 [+0.010, +0.030]", "did not beat popularity on the development set"]),
+        (
+            "popular",
+            (0.02, 0.01, 0.03),
+            [
+                f"no policy is chosen over popularity: {SELECTED} scores +0.020 [+0.010, +0.030]",
+                "did not beat popularity on the development set",
+            ],
+        ),
+        (
+            "popular",
+            (0.02, None, None),
+            ["scores +0.020 in 20 rounds, with too few people for an interval"],
+        ),
     ],
 )
-def test_verdict_sentence(best: str, gain: tuple[float, float, float], words: list[str]) -> None:
+def test_verdict_sentence(best: str, gain: tuple[float, float | None, float | None], words: list[str]) -> None:
     scores = {
         "popular": score("popular", 0, 0, 0),
         "taste": score("taste", *gain),
@@ -74,7 +86,9 @@ def test_verdict_sentence(best: str, gain: tuple[float, float, float], words: li
     if best == "popular":
         scores["ease"] = score("ease", 0.2, 0.1, 0.3, "reference")
         text = sentence(best, "taste", scores, against, people=556, log_people=1589, rounds=20)
-        assert "no policy beats popularity, but a recommender does" in text
+        beats = (gain[1] or 0) > 0
+        assert ("no policy is chosen over popularity, but a recommender beats it" in text) == beats
+        assert ("no policy beats popularity, but a recommender does" in text) == (not beats)
         assert "EASE gains 0.200 [0.100, 0.300]" in text
 
 

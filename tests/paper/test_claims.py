@@ -61,11 +61,11 @@ CLAIMS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "Different scales, k = 20: more states shrink the benefit of lpbTS": ("below 1", ALL_STATES),
     "Different scales, k = 20: more states shrink the benefit of mTS": ("below 1", ALL_STATES),
-    "Different scales, k = 20 fixed (so the interval too): mTS still": (
+    "Different scales, k = 20, hence a fixed interval of levels: mTS still": (
         "below 0",
         tuple(f"m = {m}" for m in (5, 10, 20, 50, 100)),
     ),
-    "Different scales, k = 20 fixed (so the interval too): mTS does not": ("below 0.5", ("",)),
+    "Different scales, k = 20, hence a fixed interval of levels: the regret of mTS": ("below 0.5", ("",)),
     "Different scales, interval as printed": ("above 0", GAPS),
     "Different scales: the regret of lpbTS stays low": (
         "between 0.8 and 1.25",

@@ -11,7 +11,7 @@ from lpbandits.cli.screen import print_json, print_report, print_table, progress
 from lpbandits.errors import InvalidInput
 
 NOT_OF_MODELS = ("states", "actions", "people", "gap", "seed", "policies", "rounds", "repeats", "against", "threads")
-"""Options of random people."""
+"""Options that cannot be combined with --model."""
 
 
 def bound(

@@ -20,8 +20,9 @@ def evaluate(
     ratings: Path = typer.Argument(help=options.KINDS),
     model: Path | None = typer.Option(
         None,
-        help="Model file to evaluate. It is refitted with the same settings without the held-out people, unless they "
-        "are --new-people. The verdict is written into it, for `lpb decide`.",
+        help="Model file to evaluate. With --new-people, or if it does not record its settings, it is used unchanged; "
+        "otherwise it is refitted with the same settings, without the held-out people. The verdict is written into it, "
+        "for `lpb decide`.",
     ),
     new_people: bool = typer.Option(
         False, "--new-people", help="Use the model unchanged: none of these people are in its training data."
@@ -32,7 +33,9 @@ def evaluate(
         show_default="selected",
         help="Features for clustering, as for `lpb fit`: cosine, raw, centered or standardized.",
     ),
-    rounds: int = typer.Option(20, help="Rounds per person, limited to half of the actions they rated."),
+    rounds: int = typer.Option(
+        20, help="Rounds per person, limited to half of the actions they rated (without --repeats)."
+    ),
     policies: str | None = typer.Option(
         None,
         help="Comma-separated names of policies (`lpb policies`), **random**, **item-knn**, **ease**, **ceiling** or "

@@ -40,7 +40,7 @@ def fit(
     min_action: options.MinAction = 0,
     prior_sd: float = typer.Option(1.0, help="Standard deviation of the Gaussian prior of a utility."),
     pairs_per_person: int | None = typer.Option(None, help="Maximum number of comparisons per person."),
-    shrink: bool = typer.Option(True, help="Shrink utilities towards the other states."),
+    shrink: bool = typer.Option(True, help="Shrink utilities towards those of the other states."),
     restarts: int | None = typer.Option(None, help="Number of starts (KMeans 10, or 2 above 5 million ratings; EM 3)."),
     no_taste: bool = typer.Option(False, "--no-taste", help="Do not fit a taste model (for the policy **taste**)."),
     unpack_limit: options.UnpackLimit = None,
@@ -48,7 +48,9 @@ def fit(
     max_memory: str | None = typer.Option(
         None, help="Memory limit of all processes on this machine, such as **8GB**. Larger logs are processed on disk."
     ),
-    scratch: Path | None = typer.Option(None, help="Folder for temporary files; workers elsewhere must see it."),
+    scratch: Path | None = typer.Option(
+        None, help="Folder for temporary files; workers on other machines must have access to it."
+    ),
     threads: options.Threads = None,
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",

@@ -12,7 +12,7 @@ from lpbandits.text import LINE, display, pluralize, unique_labels
 if TYPE_CHECKING:
     from lpbandits.inspection.inspect import Inspection
 
-MAX_COLUMNS = 12
+MAX_STATE_COLUMNS = 12
 """Maximum number of states with a column in a table."""
 
 
@@ -75,7 +75,7 @@ def _show_states(inspection: "Inspection", source: str) -> None:
         say(inspection.silence, style="yellow")
     for line in [*fit_lines(inspection.fit), *noise_line(inspection.noise)]:
         say(line)
-    few = inspection.first(MAX_COLUMNS)
+    few = inspection.first(MAX_STATE_COLUMNS)
     columns, rows = place_table(few)
     if rows:
         print_table("\nUncertainty of the first ranks", columns, rows, note=place_note(few))
@@ -84,22 +84,22 @@ def _show_states(inspection: "Inspection", source: str) -> None:
 def _show_contrasts(inspection: "Inspection") -> None:
     from lpbandits.inspection import contrasts as pairs
 
-    part = f", for the first {MAX_COLUMNS} (all: --json)" if len(inspection.states) > MAX_COLUMNS else ""
-    few = inspection.first(MAX_COLUMNS).contrasts
+    part = f", for the first {MAX_STATE_COLUMNS} (all: --json)" if len(inspection.states) > MAX_STATE_COLUMNS else ""
+    few = inspection.first(MAX_STATE_COLUMNS).contrasts
     if few.pairs:
         largest = max(s.share for s in inspection.states)
         rule = pairs.pair_note(inspection.contrasts, actions=inspection.actions, largest=largest)
         print_table(f"\n{pairs.ASK}", *pairs.pair_table(inspection.contrasts), note=rule)
     if few.traits:
         print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), note=pairs.TRAIT_NOTE)
-    numbers = [str(s.state) for s in inspection.states[:MAX_COLUMNS]]
+    numbers = [str(s.state) for s in inspection.states[:MAX_STATE_COLUMNS]]
     if len(numbers) > 1:
         rows = [[numbers[z], *("–" if x is None else f"{x:.0%}" for x in row)] for z, row in enumerate(few.kendall)]
         title = f"\nShare of action pairs that two states order differently{part}"
         print_table(title, ["state", *numbers], rows)
     if disagreements := inspection.contrasts.disagreements:
         rows = [
-            [name, f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks[:MAX_COLUMNS])]
+            [name, f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks[:MAX_STATE_COLUMNS])]
             for name, d in zip(unique_labels(d.action for d in disagreements), disagreements, strict=True)
         ]
         title = f"\nActions with the most different ranks (1 is best, – unknown){part}"

@@ -10,6 +10,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 
 MAX_COLUMNS = 10_000
+"""Maximum number of columns of a table that is read."""
 
 DUPLICATED = "_duplicated_"
 """Suffix of a repeated column name, followed by a number, as in polars."""
@@ -93,7 +94,7 @@ def is_text(dtype: pl.DataType) -> bool:
 def clipped(column: pl.Expr) -> pl.Expr:
     """Return a column of text or categories as text, null where a cell is longer than a label may be.
 
-    Operations on text copy it for every row, also if it is stored once.
+    Operations on text copy it for every row, even if it is stored once.
     """
     text = column.cast(pl.String)
     return pl.when(text.str.len_bytes() <= validate.MAX_LABEL_BYTES).then(text)

@@ -1,4 +1,4 @@
-"""Layouts of a table of ratings (long, wide, rankings): which columns it has, brought to one rating per row."""
+"""Recognise the layout of a table of ratings (long, wide, rankings), and convert it to one rating per row."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -57,7 +57,7 @@ def to_long(table: Table, options: ReadOptions) -> LongTable:
             )
         return LongTable(table.read().lazy(), "rankings", ranks=True)
     if table.known and layout not in ("auto", "long"):
-        raise InvalidInput(f"layout is {layout!r}, but {table.name} has one rating per row; remove it (--layout)")
+        raise InvalidInput(f"layout is {layout!r}, but {table.name} has one rating per row; remove layout (--layout)")
     columns = [*table.names, *table.lacking]
     named = table.known or any(name is not None for name in (options.action, options.rating, options.rank))
     if layout == "auto" and (named or like(columns, "action") or like(columns, "rating")):

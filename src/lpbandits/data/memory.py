@@ -35,7 +35,7 @@ BYTES_PER_TASTE_PAIR = 12 * 8  # covariances of a taste model
 BYTES_PER_SENT_PAIR = 6  # partial sums that a worker sends, for each group of people
 
 AHEAD = 2
-"""Maximum number of large results per worker that are held until earlier ones arrive."""
+"""Maximum number of large results per worker that wait in memory for earlier ones."""
 
 COPIES_PER_WORKER = 3
 """Copies that a worker holds of an array it sends: the array, its serialised bytes and the transfer buffer."""

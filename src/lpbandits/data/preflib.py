@@ -15,7 +15,7 @@ from lpbandits.errors import InvalidInput
 
 MAX_ALTERNATIVES = 1_000_000
 MAX_RANKS = 2**23
-"""Ranked alternatives of all voters; a line may state any number of voters."""
+"""Maximum number of ranked alternatives, summed over all voters: a line may state any number of voters."""
 _NAME = re.compile(r"ALTERNATIVE NAME ([0-9]{1,9})")
 _LINE = re.compile(r"([0-9]{1,18})\s*:\s*(.*)")
 _NUMBER = r"\s*[0-9]{1,9}\s*"
@@ -58,8 +58,8 @@ class PrefLibTable(Table):
         size = sum(voters * len(ranks) for _, voters, _, ranks in lines)
         if size > MAX_RANKS:
             raise InvalidInput(
-                f"the voters of {self.name} rank {size:,} alternatives in all; the limit is {MAX_RANKS:,}: divide the "
-                "numbers of voters"
+                f"the voters of {self.name} rank {size:,} alternatives in all; the limit is {MAX_RANKS:,}: divide all "
+                "numbers of voters by a common factor"
             )
         people = orders[np.repeat(np.arange(len(orders)), orders["voters"])].with_row_index("person", offset=1)
         places = people.explode("alternative", "rank")

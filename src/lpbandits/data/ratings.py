@@ -16,7 +16,7 @@ from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
 MAX_RATINGS = 2**31 - 1
-"""Positions in the log have 32 bits."""
+"""Maximum number of ratings of a log in memory: positions have 32 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +30,10 @@ class Ratings:
     action
         Index of the rated action, increasing within a person.
     rating
-        Finite ratings; higher is better. Orderings depend only on their order within a person; clusters, means, noise
+        Finite ratings; higher is better. Comparisons depend only on their order within a person; clusters, means, noise
         and the taste model also use the values.
     people, actions
-        Labels, sorted.
+        Distinct labels; sorted if they were read from a table.
     dropped
         Number of rows, people and actions that were not kept, by reason.
     layout
@@ -87,7 +87,7 @@ class Ratings:
     ) -> "Ratings":
         """Return the log of a people × actions matrix with NaN for missing ratings.
 
-        People and actions keep their order, also those without ratings. By default their labels are 0, 1, …
+        People and actions keep their order, including those without ratings. By default their labels are 0, 1, …
 
         >>> log = Ratings.from_matrix([[5, np.nan, 3], [np.nan, 4, 1]], actions=["tea", "jam", "milk"])
         >>> log.counts.tolist(), log.rating.tolist()
@@ -224,7 +224,7 @@ def hash_of(people: Sequence[Label], actions: Sequence[Label], arrays: Iterable[
 
 
 def check_count(n_ratings: int) -> None:
-    """Raise if a log has more ratings than fit in memory."""
+    """Raise if a log in memory has more ratings than 32-bit positions can address."""
     if n_ratings > MAX_RATINGS:
         raise InvalidInput(
             f"there are {n_ratings:,} ratings; the limit is {MAX_RATINGS:,}: keep a sample of the people"

@@ -105,7 +105,7 @@ def _utf8_names(paths: list[Path]) -> Iterator[list[Path]]:
 def find_files(origin: Any) -> tuple[str, list[Path]]:
     """Return the name in messages and the files of a path, pattern, folder or list; several are all Parquet files.
 
-    Subfolders and hidden files of a folder are ignored, and so are its other files.
+    Of a folder only the Parquet files are read; subfolders and hidden files are ignored.
     """
     if isinstance(origin, list | tuple) and origin and all(isinstance(path, str | os.PathLike) for path in origin):
         return _check_files("the list of files", [as_path(path) for path in origin])

@@ -22,17 +22,22 @@ FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """Errors of polars about a table that cannot be read."""
 
 NEVER_BLANK = pl.lit(False)
+"""Blank rows of a frame: none."""
+
 EMPTY_LINE = pl.all_horizontal(pl.all().is_null())
-"""Rows that count as blank: none in a frame; in text and workbooks, those with no value in any column."""
+"""Blank rows of text and workbooks: those with no value in any column."""
 
 MOVIELENS = ("userId", "movieId", "rating")
 """Columns of the MovieLens files without a header line."""
 
 MAX_CELLS = 2**24
-"""Cells of a text whose lines are shorter than its header; each takes memory, although it takes no byte."""
+"""Maximum number of cells of a text table with lines shorter than its header.
+
+Missing cells take memory, although they have no byte in the file.
+"""
 
 MAX_FIELD_LINES = 1000
-"""Lines of a quoted field, when the line of an unclosed quote is searched."""
+"""Maximum number of lines of a quoted field when searching for an unclosed quote."""
 
 MAX_EXACT = 2**53
 """Smaller integers are exact as floats."""

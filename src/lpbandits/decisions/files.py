@@ -22,7 +22,7 @@ from lpbandits.progress import Progress
 from lpbandits.typing import Json
 
 SHOWN = 10
-"""Number of decisions and of most frequent actions in a summary."""
+"""Maximum number of decisions, and of most frequent actions, in a summary."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Summary:
     without_history: int
     nothing_left: int
     skipped: dict[str, int]
-    """Number of outcomes of unknown actions, and of people of the history who are not in the list of people."""
+    """Number of skipped `outcomes` (of unknown actions) and of skipped `people` (not in the list of people)."""
     mean_probability: float | None
     """Mean probability of the chosen actions; None if none is known."""
     chosen: list[Json]

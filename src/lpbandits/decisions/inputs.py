@@ -43,7 +43,8 @@ def action_codes(labels: tuple[Label, ...], dtype: pl.DataType) -> pl.Expr:
     """
     same_type = str if dtype == pl.String else int
     ranked = sorted(range(len(labels)), key=lambda i: isinstance(labels[i], same_type))
-    index = {str(labels[i]): i for i in ranked}  # of 7 and "7", the one of the column's type
+    # if the model has both 7 and "7", prefer the one of the column's type
+    index = {str(labels[i]): i for i in ranked}
     known, codes = pl.Series(list(index), dtype=pl.String), pl.Series(list(index.values()), dtype=pl.Int32)
     return pl.col("action").cast(pl.String).replace_strict(known, codes, default=-1, return_dtype=pl.Int32)
 
@@ -118,7 +119,7 @@ class History:
 
     people: pl.Series
     skipped: dict[str, int]
-    """Number of outcomes of unknown actions, and of people who are not among the given ones."""
+    """Number of skipped `outcomes` (of unknown actions) and of skipped `people` (not in the list of people)."""
     _counts: IntArray
     _actions: pl.DataFrame
     """Labels of the table, and their indices in the model."""

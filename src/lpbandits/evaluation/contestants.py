@@ -126,7 +126,7 @@ class Contest:
     def tune(
         self, seen: Moments, replay: Replay, watch: Stopwatch, first: int = 0, total: int = 0
     ) -> dict[str, tuple[float, float]]:
-        """Return the hyperparameters of each recommender with the highest score; report them as `timed` does."""
+        """Return, for each recommender, the hyperparameters with the highest score; report progress as `timed` does."""
         tried = [(name, constant) for name in self.references for constant in REFERENCES[name].firsts]
         jobs = [(REFERENCES[name].tuning_scores, constant, seen, replay) for name, constant in tried]
         scores: dict[str, dict[tuple[float, float], float]] = {name: {} for name in self.references}

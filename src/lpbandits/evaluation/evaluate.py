@@ -51,7 +51,7 @@ def evaluate(
 
     All settings are selected on the development set, with models of the training set. A model of both sets is then
     fitted with the selected settings, and the report set is replayed once: a person is offered only the actions they
-    rated, each once, and the reward is the recorded rating. Scores are standardized by person, (rating − mean) / sd, so
+    rated, each once unless `repeats`, and the reward is the recorded rating. Scores are standardized by person, (rating − mean) / sd, so
     that all people have the same weight.
 
     Parameters
@@ -59,8 +59,9 @@ def evaluate(
     ratings
         The log.
     model
-        A model to evaluate: it is refitted with the same settings, without the held-out people. By default the number
-        of states and the clustering scale are selected on the development set.
+        A model to evaluate. With `new_people`, or if it does not record its settings, it is used unchanged; otherwise
+        it is refitted with the same settings, without the held-out people. Without a model the number of states and the
+        clustering scale are selected on the development set.
     new_people
         Use `model` unchanged: none of these people are in its training data. A model does not record its people, so
         this cannot be checked.
@@ -70,7 +71,7 @@ def evaluate(
         Names of registered policies, "random", "popular", "item-knn", "ease", "ceiling" or "best-possible"; by default
         these six and "ts-top", "lpbts", "lpb-utility", "lpb-ids" and "taste". "popular" is always included.
     rounds
-        Rounds per person, limited to half of the actions they rated.
+        Rounds per person, limited to half of the actions they rated (without `repeats`).
     people
         Maximum size of the report set, 2,000 by default.
     repeats
@@ -162,6 +163,7 @@ def evaluate(
         table=person_table(log, replay, person_states, scores),
         seconds={stage: round(time, 3) for stage, time in watch.seconds.items()},
         fit_config=choice.fit_config,
+        unseen=source.unseen,
     )
 
 

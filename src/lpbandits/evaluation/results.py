@@ -143,6 +143,8 @@ class Evaluation:
     seconds: Mapping[str, float] = field(default_factory=dict)
     fit_config: FitConfig | None = field(default=None, repr=False)
     """Settings of the fit; None if the model was evaluated unchanged."""
+    unseen: bool = True
+    """Whether the report people are known not to be in the training data."""
 
     @translate_errors("refitting the model")
     def refit(

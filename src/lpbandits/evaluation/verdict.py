@@ -83,7 +83,10 @@ def sentence(
         for name in ("item-knn", "ease")
         if name in policies and policies[name].vs_popularity.sign > 0
     ]
-    what = "no policy beats popularity, but a recommender does" if ahead else "nothing beats popularity"
+    if any(score.kind == "policy" and score.vs_popularity.sign > 0 for score in policies.values()):
+        what = "no policy is chosen over popularity" + (", but a recommender beats it" if ahead else "")
+    else:
+        what = "no policy beats popularity, but a recommender does" if ahead else "nothing beats popularity"
     parts = [_not_better(candidate, policies[candidate].vs_popularity, within), *ahead, *worse]
     return f"{where}, {what}: {'; '.join(parts)}."
 
@@ -96,8 +99,9 @@ def _not_better(candidate: str, gain: Gain, within: str) -> str:
     text = f"{selected} scores {gain:+.3f} {within}"
     if gain.sign > 0:
         return f"{text}, but did not beat popularity on the development set"
-    high = gain.high if gain.high is not None else float("inf")
-    return f"{text}, with too few people to rule out a gain of {high:.2f}" if high > RELEVANT_GAIN else text
+    if gain.high is None:
+        return f"{text}, with too few people for an interval"
+    return f"{text}, with too few people to rule out a gain of {gain.high:.2f}" if gain.high > RELEVANT_GAIN else text
 
 
 def _versus_references(against: Mapping[str, Gain]) -> list[str]:

@@ -52,8 +52,8 @@ class BradleyTerry:
     passes: int
     """Number of passes over the k×k counts."""
     converged: bool
-    """Whether no utility was expected to change by more than the tolerance; under a very weak prior they may exceed
-    ±300."""
+    """Whether no utility was expected to change by more than the tolerance. False if the search ended because a utility
+    would exceed ±300, which can happen under a very weak prior."""
     never_compared: BoolArray
     """True for actions without any comparison."""
     pieces: IntArray

@@ -195,7 +195,7 @@ def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads:
 
 
 def discount(counts: IntArray) -> FloatArray:
-    """Return the factor of each person's log-likelihoods, as a column, with which n ratings count as n − 1 comparisons.
+    """Return a column of factors 2/n of people's log-likelihoods, so that n ratings count as n − 1 comparisons.
 
     The n(n − 1)/2 comparisons of a person share the noise of n ratings. Without this factor 2/n, probabilities of
     states are overconfident, and more states always score better, because they fit the noise.

@@ -101,8 +101,8 @@ class FitReport:
     """Number of actions with a name; None if no names were given."""
     warnings: Sequence[str]
     space: Json
-    """Location of the `log` ("memory" or "files"), its number of blocks (`parts`), the maximum of `scratch_bytes` on
-    disk, and `peak_bytes`: the sum of the peak memory of all processes since their start."""
+    """Location of the `log` ("memory" or "files"), its number of blocks (key `parts`), the maximum of `scratch_bytes`
+    on disk, and `peak_bytes`: the sum of the peak memory of all processes since their start."""
     seconds: Mapping[str, float]
     """Seconds per stage."""
 

@@ -42,7 +42,7 @@ class TwoStage(Estimator):
     seed
         Random seed.
     shrink
-        Shrink utilities towards the other states, by their standard errors.
+        Shrink utilities towards those of the other states, by their standard errors.
 
     Notes
     -----

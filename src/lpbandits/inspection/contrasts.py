@@ -157,7 +157,8 @@ def pair_table(contrasts: Contrasts) -> tuple[list[str], list[list[str]]]:
 def pair_note(contrasts: Contrasts, *, actions: int, largest: float) -> str:
     """Explain the table of pairs."""
     text = (
-        "People use different scales, so one rating is not informative. Each pair adds the most to those above it. "
+        "People use different scales, so one rating is not informative. Each pair is the one that adds most "
+        "information to the pairs above it. "
         f"Information: bits of this answer alone, of {contrasts.bits:.2f} in total. State identified: probability that "
         f"the likeliest state is right after this answer and those above ({percent(largest)} without answers). "
     )

@@ -229,7 +229,8 @@ def place_note(inspection: Inspection) -> str:
     places = [place for state in inspection.states if state.certainty for place in enumerate(state.certainty.places, 1)]
     if any(low > rank for rank, (low, _) in places):
         text += (
-            " Where an interval lies below the action's rank, some of the many uncertain actions are probably better."
+            " Where an interval does not reach the action's own rank, some of the many uncertain actions are probably "
+            "better."
         )
     return text
 

@@ -12,7 +12,7 @@ from lpbandits.io.paths import as_path
 from lpbandits.typing import Json
 
 MAX_BYTES = 2**28
-"""Size of a JSON file: five times that of a model of 100 states and 10,000 actions."""
+"""Maximum size of a JSON file: five times that of a model of 100 states and 10,000 actions."""
 
 
 def digest(content: Any) -> str:
@@ -138,5 +138,5 @@ def parse_json(text: str | bytes, source: str) -> Any:
     except (UnicodeDecodeError, UnicodeEncodeError) as error:
         raise FileFormatError(f"{source} is not UTF-8 text, so it is not a JSON file: {error.reason}") from None
     except (ValueError, RecursionError):
-        raise FileFormatError(f"{source} holds an integer of thousands of digits, or is nested too deep") from None
+        raise FileFormatError(f"{source} holds an integer of thousands of digits, or is nested too deeply") from None
     return content

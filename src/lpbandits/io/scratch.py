@@ -2,7 +2,7 @@
 
 A folder has a file `LOCK`, which its owner keeps locked: the system releases the lock when the process ends, however it
 ends. The name of a folder has a hash of the machine's name, because some shared disks hide the locks of other machines,
-and the process id, for people who look.
+and the process id, for debugging.
 """
 
 import contextlib

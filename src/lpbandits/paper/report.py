@@ -112,7 +112,7 @@ def _remark(claim: Claim) -> Remark:
     """Return a claim as a remark on its figure."""
     beyond = "Beyond the paper. " if claim.source == "beyond" else ""
     where = f" Decided by: {claim.where_text}." if claim.where_text else ""
-    standard = f"{beyond}{claim.verdict.capitalize()}: must be {claim.standard}.{where}"
+    standard = f"{beyond}{claim.verdict.capitalize()}. Required: {claim.standard}.{where}"
     return Remark(claim.verdict, claim.claim, [f"{claim.measure}: {claim.effect_text}", standard, claim.detail])
 
 

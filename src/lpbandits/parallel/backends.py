@@ -33,8 +33,14 @@ CONNECT_SECONDS = 5
 REPLY_SECONDS = 15
 """Seconds for a Dask scheduler to reply."""
 
-WORKER_SECONDS = 30
-"""Seconds that a Dask cluster may be without workers, and its scheduler or a worker silent."""
+WORKER_REPLY_SECONDS = 30
+"""Seconds for the workers of a Dask cluster to reply when it is connected."""
+
+NO_WORKERS_SECONDS = 30
+"""Seconds without workers after which a Dask cluster is given up."""
+
+SILENT_SECONDS = 30
+"""Seconds without a reply or a heartbeat after which a Dask scheduler or worker is reported."""
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Environment variables of worker processes: one BLAS thread each, because there is one worker per core."""
@@ -165,7 +171,7 @@ class DaskExecutor(Executor):
         """
         address, asked = self._client.scheduler.address, time.monotonic()
         try:
-            workers = self._client.sync(self._client.scheduler.identity, callback_timeout=WORKER_SECONDS)["workers"]
+            workers = self._client.sync(self._client.scheduler.identity, callback_timeout=SILENT_SECONDS)["workers"]
         except TimeoutError:
             self._heartbeats = {}  # which the scheduler did not receive
             self._warn_of([f"scheduler at {address}"])
@@ -174,23 +180,23 @@ class DaskExecutor(Executor):
             return
         try:
             if not workers:  # `wait_for_workers` does not count busy workers that are paused
-                self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
+                self._client.wait_for_workers(1, timeout=NO_WORKERS_SECONDS)
         except TimeoutError:
             raise ResourceError(
-                f"the Dask cluster {self._name} has had no workers for {WORKER_SECONDS} seconds; start some and run "
-                "the command again"
+                f"the Dask cluster {self._name} has had no workers for {NO_WORKERS_SECONDS} seconds; start some and "
+                "run the command again"
             ) from None
         beats = [(worker, about["last_seen"]) for worker, about in workers.items()]
         self._heartbeats = {beat: self._heartbeats.get(beat, asked) for beat in beats}
-        silent = [worker for (worker, _), since in self._heartbeats.items() if asked - since >= WORKER_SECONDS]
+        silent = [worker for (worker, _), since in self._heartbeats.items() if asked - since >= SILENT_SECONDS]
         self._warn_of([f"worker at {worker} (scheduler at {address})" for worker in silent])
 
     def _warn_of(self, silent: list[str]) -> None:
-        """Warn of silent parts of the cluster, of each once until it replies."""
+        """Warn once about each silent part of the cluster, and again if it replied in between."""
         for part in silent:
             if part not in self._silent:
                 warnings.warn(
-                    f"the Dask {part} has been silent for {WORKER_SECONDS} seconds; the work waits for it: check its "
+                    f"the Dask {part} has been silent for {SILENT_SECONDS} seconds; the work waits for it: check its "
                     "machine, or end it (the jobs of a worker that ends run on the others)",
                     StalledWarning,
                     stacklevel=4,
@@ -265,10 +271,12 @@ def _check_scheduler(address: str) -> None:
 def _check_versions(client: Any, cluster: str) -> None:
     """Raise if a worker has other versions than this process; for Python, only major and minor version must agree."""
     try:
-        versions = client.sync(client.get_versions, packages=list(SAME_VERSIONS), callback_timeout=WORKER_SECONDS)
+        names = list(SAME_VERSIONS)
+        versions = client.sync(client.get_versions, packages=names, callback_timeout=WORKER_REPLY_SECONDS)
     except TimeoutError:
         raise ResourceError(
-            f"a worker of the Dask cluster {cluster} has not replied for {WORKER_SECONDS} seconds; check or end it"
+            f"a worker of the Dask cluster {cluster} has not replied for {WORKER_REPLY_SECONDS} seconds; check or end "
+            "it"
         ) from None
     for address, worker in versions["workers"].items():
         for name in ("python", *SAME_VERSIONS):

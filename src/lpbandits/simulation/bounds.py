@@ -37,7 +37,7 @@ BOUNDS = ("plain", "preference", "latent")
 MAX_PEOPLE = 100_000
 
 PRINTED = {"preference": "printed", "latent": "latent_printed"}
-"""Names of the last two in the form printed in Theorem 1.
+"""Names of the bounds `preference` and `latent` in the form printed in Theorem 1.
 
 The printed form does not fix the mean of the best action, which a good policy learns at no cost (see
 `theory.lower_bound`).

@@ -166,7 +166,7 @@ def deciding(
     """Decide for people low to high.
 
     `b` is the policy and scratch for one belief; `start_states` and `start_own` are the belief about a person without
-    batch. The number of a person's outcomes is the round of the random draw.
+    outcomes. The number of a person's outcomes is the round of the random draw.
     A decision depends only on the person's outcomes and random stream.
     """
     k = len(allowed.taken)

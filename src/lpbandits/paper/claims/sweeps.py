@@ -97,7 +97,7 @@ def state_claims(table: pl.DataFrame) -> Iterator[Claim]:
         yield benefit_changes(claim, table, policy, "m", below=1)
     lpbts, mts = regret["lpbTS"], regret["mTS"]
     gaps = {f"m = {m:g}": lpbts[m] - mts[m] for m in lpbts}
-    claim = "Different scales, k = 20 fixed (so the interval too): mTS still has more regret than lpbTS."
+    claim = "Different scales, k = 20, hence a fixed interval of levels: mTS still has more regret than lpbTS."
     yield judge(claim, gaps, measure="lpbTS − mTS", below=0, detail=f"mTS {along_text(mts, 'm', 0)}")
 
 
@@ -105,7 +105,9 @@ def mts_grows_less_at_a_fixed_interval(states: pl.DataFrame, both_grow: pl.DataF
     fixed, growing = along(states, "mts"), along(both_grow, "mts")
     (low, *_, high), (small, *_, large) = fixed, growing
     one, other = both(np.divide(*both(fixed[high], fixed[low])), np.divide(*both(growing[large], growing[small])))
-    claim = "Different scales, k = 20 fixed (so the interval too): mTS does not grow as it does with k = m."
+    claim = (
+        "Different scales, k = 20, hence a fixed interval of levels: the regret of mTS grows far less than with k = m."
+    )
     detail = f"mTS {along_text(fixed, 'm', 0)}; k = m: {along_text(growing, 'k', 0)}"
     measure = f"mTS, factor from m {low:g} to {high:g} / factor from k {small:g} to {large:g}"
     yield judge(claim, one / other, kind="ratio", measure=measure, below=VASTLY, detail=detail)

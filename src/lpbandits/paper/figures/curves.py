@@ -30,7 +30,7 @@ def _with_curves(results: Results, ends: pl.DataFrame) -> pl.DataFrame:
 
 
 def _plan(size: Size, draws: int, *, parameter: str, values: Iterable[str], halves: int = 2) -> dict[str, Json]:
-    """Return a case per value of a parameter, with `halves` times half the rounds of the size."""
+    """Return a case per value of a parameter, with size.rounds × halves / 2 rounds."""
     run = {"people": size.people, "rounds": size.rounds * halves // 2, "draws": draws}
     return {value: {parameter: value, **run} for value in values}
 

@@ -47,7 +47,7 @@ def labelled_lines(
     table, colour = with_names(frame, names)
     name = "toggle_" + re.sub(r"\W+", "_", title)
     toggle = alt.selection_point(name=name, fields=["name"], on="click", toggle="true", clear="dblclick")
-    opacities = ((1.0, 0.08), (0.6, 0.05), (0.1, 0.0))  # if selected or not: of lines, of bars, of bands
+    opacities = ((1.0, 0.08), (0.6, 0.05), (0.1, 0.0))  # (selected, not selected) of lines, bars and bands
     solid, medium, faint = (alt.condition(toggle, alt.value(on), alt.value(off)) for on, off in opacities)
     low, high = limits
     scale = alt.Scale(type="log" if log else "linear", domain=[low, high], nice=False, clamp=True)
