@@ -36,7 +36,7 @@ def test_intervals_have_their_nominal_coverage(people: int, skew: bool) -> None:
     assert (0.90 if skew else 0.923) < inside < 0.985
 
 
-def score(name: str, mean: float, low: float, high: float, kind: str = "policy") -> Score:
+def score(name: str, mean: float, low: float | None, high: float | None, kind: str = "policy") -> Score:
     return Score(name, kind, {20: 0.5}, 0.01, Gain(mean, low, high), [0.5], np.zeros(2))
 
 

@@ -51,8 +51,8 @@ def evaluate(
 
     All settings are selected on the development set, with models of the training set. A model of both sets is then
     fitted with the selected settings, and the report set is replayed once: a person is offered only the actions they
-    rated, each once unless `repeats`, and the reward is the recorded rating. Scores are standardized by person, (rating − mean) / sd, so
-    that all people have the same weight.
+    rated, each once unless `repeats`, and the reward is the recorded rating. Scores are standardized by person,
+    (rating − mean) / sd, so that all people have the same weight.
 
     Parameters
     ----------

@@ -46,7 +46,8 @@ def describe(evaluation: Evaluation) -> str:
     once = "each action once" if evaluation.once else "actions may repeat"
     return (
         f"{pluralize(evaluation.fitted_people, 'person', 'people')} in the training set, "
-        f"{evaluation.development_people:,} in the development set, {evaluation.people:,} replayed for up to {pluralize(evaluation.rounds, 'round')}, {once}"
+        f"{evaluation.development_people:,} in the development set, {evaluation.people:,} replayed for up to "
+        f"{pluralize(evaluation.rounds, 'round')}, {once}"
     )
 
 
@@ -60,7 +61,8 @@ def how_to_read(evaluation: Evaluation) -> str:
         "Every policy was replayed on each of these people. In each round it chose among the actions that the person "
         f"rated, {once}, and observed the recorded rating. {used} A score is the mean rating of the chosen actions, "
         "standardized by the mean and the standard deviation of all ratings of the person: a random choice has an "
-        "expected score of 0, and all people have the same weight. Intervals are paired bootstrap intervals over people."
+        "expected score of 0, and all people have the same weight. Intervals are paired bootstrap intervals over "
+        "people."
     )
 
 
