@@ -130,7 +130,7 @@ def looseness() -> list[Row]:
 
 
 def ladder() -> dict[str, list[Row]]:
-    """Return tables of the ladder: less knowledge loses more, but mTS loses most, and wrong orderings hurt lpbTS."""
+    """Return tables of the ladder: less knowledge means more regret; mTS has most, and wrong orderings hurt lpbTS."""
     regrets = dict(zip(LADDER, (90.0, 14.0, 10.0, 14.0, 20.0, 30.0, 60.0), strict=True))
     rows: dict[str, list[Row]] = {}
     for figure in FIGURES:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from lpbandits.data import Ratings
-from lpbandits.data.blocks import MemoryBlocks
+from lpbandits.data.blocks import Blocks
 from lpbandits.fit import Fit, TwoStage, fit_states
 from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.model import PreferenceModel
@@ -25,9 +25,9 @@ def quick_fit(log: Ratings, estimator: Estimator | None = None, states: int = 1,
     return fit_states(log, estimator or TwoStage(), states=states, **{"heldout": 0, "taste": False, **options})
 
 
-def estimate_of(estimator: Estimator, log: Ratings, states: int, *, distinct: bool = False) -> Estimate:
-    """Return the states of an estimator, by default in its order."""
-    return estimator(MemoryBlocks(log, Threads(1)), states, distinct=distinct, watch=Stopwatch())
+def estimate_of(estimator: Estimator, log: Ratings, states: int) -> Estimate:
+    """Return the states of an estimator, in its order."""
+    return estimator(Blocks(log, Threads(1)), states, pairs_per_person=None, holdout=None, watch=Stopwatch())
 
 
 def arrays_of(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -17,13 +17,11 @@ import pytest
 from typer.testing import CliRunner
 
 from lpbandits.cli import app
-from lpbandits.data import ChunkedRatings, open_ratings
-from lpbandits.fit import Em, TwoStage, fit_states
 
 FIXTURE = Path(__file__).parent / "fixtures" / "golden.json"
 DIGITS = 8
 """Significant digits that are compared: the linear algebra of another processor changes later ones."""
-SKIPPED = {"seconds", "space", "versions", "version", "sha256", "report", "out", "people_sketch", "data_sha256"}
+SKIPPED = {"seconds", "space", "versions", "version", "sha256", "report", "out", "data_sha256"}
 """Fields that depend on the machine, the release or the labels."""
 
 ARRAYS = ("orderings", "prior", "means", "utilities", "errors", "noise", "popular", "taste")
@@ -48,7 +46,7 @@ SIMULATIONS = {
     "different": ["--scale", "different", "--gaps", "steps", "--policies", "lpbts-incremental,mucb,popular", *WORLD],
     "duels": ["--feedback", "duels", "--policies", "lpb-duel,double-ts", *WORLD],
 }
-CLAIMS = ["reproduce", "regret-curves", "vary-states", "--quick", "--people", "2", "--rounds", "30", "--json"]
+CLAIMS = ["reproduce", "regret-curves", "vary-states", "--quick", "--people", "2", "--rounds", "30", "--jobs", "1"]
 
 
 def run(*args: str) -> str:
@@ -102,7 +100,7 @@ def golden(case: str) -> Any:
         return digest(json.loads(run("simulate", *SIMULATIONS[name])))
     if kind == "evaluate":
         return digest(json.loads(run("evaluate", "lpb-example/ratings.csv", "--states", "4", "--json"))["policies"])
-    claims = json.loads(run(*CLAIMS, "--out", "claims"))["claims"]
+    claims = json.loads(run(*CLAIMS, "--out", "claims", "--json"))["claims"]
     return sorted(digest(claim["parts"]) for claim in claims)
 
 
@@ -129,21 +127,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.parametrize("case", CASES)
 def test_results_equal_the_fixture(case: str) -> None:
     assert golden(case) == json.loads(FIXTURE.read_text(encoding="utf-8"))[case]
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("estimator", [TwoStage(), Em(restarts=1)], ids=["two-stage", "em"])
-def test_models_are_equal_to_the_last_bit_in_memory_on_disk_and_with_two_jobs(estimator: Any) -> None:
-    def fitted(*, files: bool, jobs: int | None = None) -> dict[str, Any]:
-        with open_ratings("lpb-example/ratings.csv", files=files) as log:
-            assert isinstance(log, ChunkedRatings) == files
-            fit_states(log, estimator, states=4, jobs=jobs).model.save("fitted.json")
-        stored: dict[str, Any] = json.loads(Path("fitted.json").read_text(encoding="utf-8"))
-        return {name: stored[name] for name in ARRAYS}
-
-    in_memory = fitted(files=False)
-    assert fitted(files=True) == in_memory
-    assert fitted(files=True, jobs=2) == in_memory
 
 
 if __name__ == "__main__":

@@ -14,9 +14,8 @@ from lpbandits import limits
 from lpbandits.cli import app
 from lpbandits.paper.reproduce import reproduce
 from lpbandits.paper.spec import Size
-from lpbandits.simulation import size
 from lpbandits.simulation.bounds import bound_world
-from lpbandits.simulation.size import check_run
+from lpbandits.simulation.run import check_run
 from lpbandits.views.comparison_report import run_demo
 
 HUGE = 2**31 - 1
@@ -110,7 +109,7 @@ def test_memory_estimates_are_within_a_factor_of_four(
 ) -> None:
     """In each case another part of the memory is the largest."""
     estimates: list[float] = []
-    monkeypatch.setattr(size, "check_memory", lambda *arguments: estimates.append(arguments[-1]))
+    monkeypatch.setattr("lpbandits.simulation.run.check_memory", lambda *arguments: estimates.append(arguments[-1]))
     population = lpb.SyntheticWorld(**world)
     lpb.simulate(population, ["uniform"], people=1, rounds=1, threads=1)
     tracemalloc.start()

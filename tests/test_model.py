@@ -1,5 +1,7 @@
 """`PreferenceModel`: what it holds, and one clear error for each kind of bad input."""
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
+from lpbandits.taste_model import TasteModel
 from tests.conftest import models
 
 TWO = [[0, 1, 2], [2, 1, 0]]
@@ -129,6 +132,39 @@ def test_arrays_cannot_be_changed(name: str) -> None:
         setattr(model, name, None)
 
 
+CHANGES: list[tuple[Any, ...]] = [
+    *(("object", *call) for call in (("__setitem__", "a", 1), ("__delitem__", "a"), ("__ior__", {"x": 1}), ("clear",))),
+    *(("object", *call) for call in (("pop", "a"), ("popitem",), ("setdefault", "x", 1), ("update", {"x": 1}))),
+    *(("array", *call) for call in (("__setitem__", 0, 9), ("__delitem__", 0), ("__iadd__", [3]), ("__imul__", 2))),
+    *(("array", *call) for call in (("append", 3), ("clear",), ("extend", [3]), ("insert", 0, 3), ("pop",))),
+    *(("array", *call) for call in (("remove", 2), ("reverse",), ("sort",))),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: f"{change[0]}.{change[1]}")
+def test_records_cannot_be_changed(change: tuple[Any, ...]) -> None:
+    kind, name, *arguments = change
+    record: Any = {"a": {"nested": [2, 1]}} if kind == "array" else {"a": 2}
+
+    def attempt(stored: Any) -> None:
+        getattr(stored["a"]["nested"] if kind == "array" else stored, name)(*arguments)
+
+    taste = TasteModel(np.zeros(3), np.zeros((3, 0)), np.ones(3), about=record)
+    model = PreferenceModel(TWO, taste=taste, provenance=record, evaluation=record)
+    content = model.to_dict()
+    for each in (model, copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):  # noqa: S301 - ours
+        assert each.taste is not None
+        for stored in (each.provenance, each.evaluation, each.taste.about):
+            with pytest.raises(TypeError, match="read-only"):
+                attempt(stored)
+            assert stored == record
+        assert each.to_dict() == content
+    for stored in (content["provenance"], content["evaluation"], content["taste"]["about"]):
+        attempt(stored)  # `to_dict` returns copies
+        assert stored != record
+    assert PreferenceModel.from_dict(model.to_dict()) == model
+
+
 def test_input_is_copied() -> None:
     orderings, prior = np.array(TWO), np.array([0.5, 0.5])
     model = PreferenceModel(orderings, prior=prior)
@@ -162,13 +198,22 @@ def test_models_are_equal_when_all_their_contents_are(other: dict[str, Any]) -> 
 
 @given(models(), st.data())
 def test_relabelling_changes_labels_alone(model: PreferenceModel, data: st.DataObject) -> None:
-    labels = data.draw(st.lists(st.text(), min_size=model.n_actions, max_size=model.n_actions, unique=True))
-    other = model.relabelled(labels)
+    texts = st.text(st.characters(exclude_categories=["Cs", "Cc"])).map("x{}".format)
+    labels = data.draw(st.lists(texts, min_size=model.n_actions, max_size=model.n_actions, unique=True))
+    other = model.replace(actions=labels)
     assert other.actions == tuple(labels)
     np.testing.assert_array_equal(other.orderings, model.orderings)
-    assert other.relabelled(model.actions) == model
+    assert other.replace(actions=model.actions) == model
 
 
 def test_only_fields_of_a_model_can_be_replaced() -> None:
     with pytest.raises(InvalidInput, match=r"the field must be one of .*got 'colour'"):
         PreferenceModel(TWO).replace(colour=1)
+
+
+def test_logits_are_finite_at_utilities_of_0_and_1() -> None:
+    assert PreferenceModel([[0, 1]]).logits is None
+    logits = PreferenceModel([[0, 1, 2]], utilities=[[1.0, 0.75, 0.0]]).logits
+    assert logits is not None
+    np.testing.assert_allclose(logits[0, 1], np.log(3))
+    assert np.isfinite(logits).all()

@@ -36,7 +36,9 @@ STATES = partial(validate.as_states, low=-1, states=2)
             (partial(validate.as_list, entries="labels"), value, "a list of labels, got")
             for value in (5, "ab", np.array(5))
         ),
-        *((validate.as_label, value, "a str or an int, got") for value in (1.5, None, True)),
+        *((validate.as_label, value, "text or a whole number, got") for value in (1.5, None, True, np.nan, b"a")),
+        *((validate.as_label, value, "not blank .*got") for value in ("", " ", "a\0")),
+        (validate.as_label, "é" * 501, "at most 1,000 bytes, got"),
         (validate.as_label, 10**101, "within ±1e100, got 1000"),
         *((FLOATS, values, "rows of equal length, got") for values in ([1, 10**400], [[1], [1, 2]], [object()])),
         *((FLOATS, values, "one-dimensional, got") for values in ([[1]], 1)),
@@ -79,3 +81,14 @@ def test_progress_must_be_a_function() -> None:
     for call in calls:
         with pytest.raises(InvalidInput, match=r"progress must .*got 3"):
             call()
+
+
+def test_labels_that_look_alike_are_counted() -> None:
+    accents = ["Zo\u00eb", "Zoe\u0308"]
+    (warning,) = validate.look_alikes(["bo", "ann", *accents, "ann ", " ann", 7], "people")
+    assert "5 people" in warning
+    assert r"'Zoe\u0308' and 'Zo\xeb'" in warning
+    assert not validate.look_alikes(["bo ", "Bo", "7", 8], "people")
+    log = lpb.Ratings.from_arrays(["ann", "ann ", "ann "], ["tea", "tea", "jam"], [1, 2, 3])
+    report = lpb.fit_states(log, lpb.TwoStage(restarts=1), states=1, taste=False, threads=1).report
+    assert [note for note in report.warnings if "2 people" in note and "'ann ' and 'ann'" in note]

@@ -23,6 +23,7 @@ from .errors import LockInWarning as LockInWarning
 from .errors import LpbError as LpbError
 from .errors import NotSupported as NotSupported
 from .errors import ResourceError as ResourceError
+from .errors import StalledWarning as StalledWarning
 from .errors import UncompiledWarning as UncompiledWarning
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate

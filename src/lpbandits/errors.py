@@ -10,12 +10,15 @@
         └── ResourceError     the system or a library failed (also a RuntimeError)
     UserWarning
         ├── UncompiledWarning a plug-in function runs as plain Python
+        ├── StalledWarning    a Dask cluster is silent; the work waits for it
         └── LockInWarning     a policy meant for actions that are given only once is used where actions repeat
 
 Messages have the form "name must be X, got Y; remedy". A call that raises leaves its object unchanged.
 """
 
 import errno
+import functools
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,7 +26,9 @@ from lpbandits.text import LINE, display
 
 
 class LpbError(Exception):
-    r"""Base class of all exceptions that lpbandits raises; the message is one line that is safe to print.
+    r"""Base class of all exceptions that lpbandits raises, except those for a change of an immutable object.
+
+    The message is one line that is safe to print.
 
     >>> print(InvalidInput("no action 'a\x1b[31m'"))
     no action 'a\x1b[31m'
@@ -84,6 +89,15 @@ class LockInWarning(UserWarning):
     """
 
 
+class StalledWarning(UserWarning):
+    """The scheduler or a worker of a Dask cluster has been silent for 30 seconds; the work continues when it replies.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", StalledWarning)  # give up instead of waiting
+    """
+
+
 class ResourceError(LpbError, RuntimeError):
     """The system or a library failed: out of memory, a disk error, an error of a dependency (its `__cause__`).
 
@@ -120,13 +134,31 @@ def translate_errors(doing: str) -> Iterator[None]:
 
 def fault_of(error: BaseException, doing: str) -> ResourceError | None:
     """Return the `ResourceError` for an error of the system or of a library, None for any other error."""
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return ResourceError(f"{doing}: not enough memory; make the problem smaller")
     if isinstance(error, OSError):
         return ResourceError(f"{doing}: {reason(error)}" + (f": {error.filename}" if error.filename else ""))
     if type(error).__module__.partition(".")[0] in LIBRARIES:
         return ResourceError(f"{doing}: {reason(error)}")
     return None
+
+
+def check_fork() -> None:
+    """Raise `ResourceError` in a forked process whose parent has made tables; called before one is made.
+
+    The threads of polars do not survive a fork, and a table would wait for them forever.
+    """
+    if _process_of_tables() != os.getpid():
+        raise ResourceError(
+            "tables need the threads of polars, which the parent process has started and a fork does not copy; start "
+            "processes by multiprocessing.set_start_method('spawn')"
+        )
+
+
+@functools.cache
+def _process_of_tables() -> int:
+    """Return the process that called this first: the current one, or one that it was forked from."""
+    return os.getpid()
 
 
 def reason(error: BaseException, remedy: str = "") -> str:

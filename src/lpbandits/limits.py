@@ -16,7 +16,7 @@ _CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_
 
 @cache
 def memory_limit() -> int:
-    """Return the memory limit of one call in bytes: three quarters of the machine's, at most `MAX_BYTES`."""
+    """Return the memory limit of one call in bytes: ¾ of that of the machine or its container, at most `MAX_BYTES`."""
     sizes = [MAX_BYTES * 4 // 3]
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

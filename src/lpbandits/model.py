@@ -12,8 +12,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput, translate_errors
 from lpbandits.io.atomic import write_text
-from lpbandits.io.json import digest, read_json
-from lpbandits.orderings import as_orderings, as_prior, check_ordered
+from lpbandits.io.json import digest, frozen, read_json, thawed
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray, Json, Label
 
@@ -34,7 +33,7 @@ FIELDS = ("actions", "orderings", "prior", "means", "utilities", "errors", "tast
 """Fields of a model besides its records, `provenance` and `evaluation`."""
 
 ALWAYS_STORED = ("means", "utilities")
-"""Fields of version 1, which are stored even if they are None."""
+"""Optional fields of version 1, which are stored even if they are None."""
 
 EDGE = 1e-12
 """Utilities are clipped to [EDGE, 1 − EDGE] before their logit is taken."""
@@ -43,7 +42,7 @@ EDGE = 1e-12
 class PreferenceModel:
     """Possible preference orderings, one per latent state.
 
-    Models are immutable. Two models are equal if their contents are.
+    Models are immutable, with read-only arrays and records. Two models are equal if their contents are.
 
     Parameters
     ----------
@@ -60,7 +59,8 @@ class PreferenceModel:
     errors
         m×k standard errors of the utilities' logits log(u / (1 − u)).
     taste
-        `TasteModel` of how people vary within states, for the policy `taste`; from a fit.
+        `TasteModel` of the continuous variation of preferences between people, for the policy `taste`. It does not use
+        the states.
     noise
         Standard deviation of a person's rewards around the `means` of their state, as estimated by a fit.
     names
@@ -101,13 +101,13 @@ class PreferenceModel:
         evaluation: Mapping[str, Any] | None = None,
     ) -> None:
         with translate_errors("making a model"):
-            self.orderings: IntArray = _frozen(as_orderings(orderings))
+            self.orderings: IntArray = _frozen(_as_orderings(orderings))
             m, k = self.orderings.shape
             self.actions: tuple[Label, ...] = validate.as_labels(actions, k)
-            self.prior: FloatArray = _frozen(as_prior(prior, m))
+            self.prior: FloatArray = _frozen(_as_prior(prior, m))
             self.means = _as_matrix(means, "means", (m, k), validate.MAX_ABS_VALUE)
             if self.means is not None:
-                check_ordered(self.means, self.orderings)
+                _check_ordered(self.means, self.orderings)
             self.utilities = u = _as_matrix(utilities, "utilities", (m, k))
             if u is not None:
                 validate.check_entries(u, "utilities", (u < 0) | (u > 1), "lie in [0, 1]")
@@ -121,8 +121,10 @@ class PreferenceModel:
             self.noise = None if noise is None else validate.as_number(noise, "noise", low=0, high=high)
             self.names: tuple[str, ...] | None = None if names is None else _as_names(names, k)
             self.popular: IntArray | None = None if popular is None else _as_popular(popular, k)
-            self.provenance: Json = {} if provenance is None else validate.as_json(provenance, "provenance")
-            self.evaluation: Json | None = None if evaluation is None else validate.as_json(evaluation, "evaluation")
+            self.provenance: Json = frozen({} if provenance is None else validate.as_json(provenance, "provenance"))
+            self.evaluation: Json | None = None
+            if evaluation is not None:
+                self.evaluation = frozen(validate.as_json(evaluation, "evaluation"))
         self._sealed = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -159,10 +161,10 @@ class PreferenceModel:
 
     @cached_property
     def logits(self) -> FloatArray | None:
-        """m×k: logits log(u / (1 − u)) of the utilities; None without utilities and errors."""
+        """m×k: logits log(u / (1 − u)) of the utilities; None without utilities."""
         from scipy.special import logit  # noqa: PLC0415 - heavy, and only for fitted models
 
-        if self.utilities is None or self.errors is None:
+        if self.utilities is None:
             return None
         return _frozen(np.asarray(logit(np.clip(self.utilities, EDGE, 1.0 - EDGE))))
 
@@ -194,26 +196,22 @@ class PreferenceModel:
             validate.as_choice(name, "the field", fields)
         return PreferenceModel(**fields | parts)
 
-    def relabelled(self, actions: Sequence[Label]) -> "PreferenceModel":
-        """Return a copy with other labels."""
-        return self.replace(actions=actions)
-
     def name_of(self, action: int) -> str:
         """Return the display name of an action, by index."""
         return str(self.actions[action]) if self.names is None else self.names[action]
 
     def to_dict(self) -> Json:
-        """Return a JSON object with the format, version and content hash."""
+        """Return a new JSON object with the format, version and content hash."""
         parts = {name: _plain(getattr(self, name)) for name in FIELDS}
         parts = {name: part for name, part in parts.items() if part is not None or name in ALWAYS_STORED}
         version = max((v for v, names in VERSIONS.items() if set(names) & set(parts)), default=1)
-        content = {"format": FORMAT, "version": version, **parts, "provenance": self.provenance}
-        evaluation = {} if self.evaluation is None else {"evaluation": self.evaluation}
+        content = {"format": FORMAT, "version": version, **parts, "provenance": thawed(self.provenance)}
+        evaluation = {} if self.evaluation is None else {"evaluation": thawed(self.evaluation)}
         return {**content, "sha256": digest(content), **evaluation}
 
     @classmethod
     def from_dict(cls, content: Any, *, source: str = "the model") -> "PreferenceModel":
-        """Return the model that `to_dict` described; `source` names it in errors."""
+        """Return the model that `to_dict` described; `source` is its name in error messages."""
         stored = dict(content) if isinstance(content, dict) else {}
         if not validate.is_exactly(stored.get("format"), FORMAT):
             got = validate.short_repr(stored.get("format"))
@@ -316,7 +314,58 @@ def _as_names(names: Any, actions: int) -> tuple[str, ...]:
 
 
 def _as_popular(popular: Any, actions: int) -> IntArray:
-    order = as_orderings([popular])
+    order = _as_orderings([popular])
     if order.shape[1] != actions:
         raise InvalidInput(f"popular must name each of the {actions} actions once, got {order.shape[1]}")
     return _frozen(order[0])
+
+
+def _as_orderings(orderings: Any) -> IntArray:
+    """Return m distinct orderings of k actions as a new m×k array."""
+    array = validate.as_array(orderings, "orderings")
+    if array.ndim != 2 or array.size == 0:
+        raise InvalidInput(
+            f"orderings must have one row per state with every action, most preferred first, got shape {array.shape}"
+        )
+    if array.dtype.kind not in "iuf":
+        held = "text" if array.dtype.kind == "U" else f"{array.dtype} values"
+        raise InvalidInput(f"orderings must hold the actions' indices 0 to k-1, got {held}; give labels as actions=[…]")
+    rows = np.array(validate.as_indices(array, "orderings"))
+    k = rows.shape[1]
+    for state in np.flatnonzero((np.sort(rows, axis=1) != np.arange(k)).any(axis=1)).tolist():
+        if len(outside := np.setdiff1d(rows[state], np.arange(k))):
+            raise InvalidInput(f"ordering {state} must hold the {k} actions 0 to {k - 1}, got {outside[0]}")
+        raise InvalidInput(
+            f"action {np.bincount(rows[state]).argmax()} appears twice in ordering {state}; each of the {k} actions "
+            "must appear once"
+        )
+    first_with: dict[bytes, int] = {}
+    for state, row in enumerate(rows):
+        if (twin := first_with.setdefault(row.tobytes(), state)) != state:
+            raise InvalidInput(f"orderings {twin} and {state} are equal; orderings must differ: remove one")
+    return rows
+
+
+def _as_prior(prior: Any, states: int) -> FloatArray:
+    """Return a probability vector over the states; uniform for None."""
+    if prior is None:
+        return np.full(states, 1.0 / states)
+    vector = validate.as_floats(prior, "prior", shape=(states,), max_abs=1e6)
+    validate.check_entries(vector, "prior", vector < 0, "be a probability")
+    total = float(vector.sum())
+    if abs(total - 1.0) > 1e-6:
+        raise InvalidInput(f"prior must sum to 1 over the {states} states, got {total:.6g}")
+    # a prior that sums to 1 but for rounding is kept as it is, so that saving and loading does not change it
+    return vector if abs(total - 1.0) <= 1e-12 else vector / total
+
+
+def _check_ordered(means: FloatArray, orderings: IntArray) -> None:
+    """Raise if means increase along their state's ordering."""
+    rises = np.argwhere(np.diff(np.take_along_axis(means, orderings, axis=1), axis=1) > 0)
+    if len(rises):
+        z, i = (int(x) for x in rises[0])
+        a, b = (int(action) for action in orderings[z, i : i + 2])
+        raise InvalidInput(
+            f"means[{z}] must not increase along ordering {z}, got {means[z, a]:g} for action {a} and then "
+            f"{means[z, b]:g} for action {b}"
+        )

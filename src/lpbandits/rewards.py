@@ -78,16 +78,16 @@ class Rewards:
 
     @property
     def as_known(self) -> "Rewards":
-        """These rewards with the noise known, for policies that do not learn it."""
+        """A copy with known noise, for policies that do not learn it."""
         return replace(self, noise_known=True)
 
     @property
     def as_guess(self) -> "Rewards":
-        """These rewards with a Gaussian noise as a guess, for policies that learn it."""
+        """A copy in which the noise of Gaussian rewards is a prior guess; other families are unchanged."""
         return self if self.family != "gaussian" else replace(self, noise_known=False, weight=GUESS_WEIGHT)
 
     def check(self, reward: Any) -> float:
-        """Return `reward` as a float if the family allows it.
+        """Return `reward` as a float; raise `InvalidInput` if the family does not allow it.
 
         >>> Rewards("bernoulli").check(2)
         Traceback (most recent call last):
@@ -105,7 +105,7 @@ class Rewards:
         return float(reward)
 
     def check_means(self, means: FloatArray) -> None:
-        """Raise if mean rewards are not possible in the family; NaN is a missing mean."""
+        """Raise `InvalidInput` if a mean reward is outside the range of the family; NaN is a missing mean."""
         low, high = _MEAN_RANGES[self.family]
         must = f"lie in [{low:g}, {high:g}] ({self.family})"
         validate.check_entries(means, "means", (means < low) | (means > high), must)
@@ -124,11 +124,11 @@ def as_rewards(value: Any) -> Rewards:
 
 
 def rewards_of(
-    rewards: "str | Rewards", noise: float | None = None, noise_known: bool = True, *, noise_of_all: bool = False
+    rewards: "str | Rewards", noise: float | None = None, noise_known: bool = True, *, gaussian_for_all: bool = False
 ) -> Rewards:
     """Return the `Rewards` that a policy's arguments describe; `rewards` is `Rewards` or a family.
 
-    `noise_of_all` says that the policy treats all rewards as Gaussian, so that noise is allowed for every family.
+    With `gaussian_for_all` the policy treats all rewards as Gaussian, and every family may have a `noise`.
 
     >>> rewards_of("poisson").family, rewards_of(Rewards(noise=2.0)).noise
     ('poisson', 2.0)
@@ -139,14 +139,14 @@ def rewards_of(
                 raise validate.invalid(name, "left out if rewards is Rewards(…)", value)
         return rewards
     described = Rewards(rewards, noise, noise_known)  # type: ignore[arg-type] # Rewards validates the family
-    if not noise_of_all and described.family != "gaussian" and noise is not None:
+    if not gaussian_for_all and described.family != "gaussian" and noise is not None:
         raise validate.invalid("noise", f"left out for {described.family} rewards", noise)
     return described
 
 
 def rewards_with_guess(rewards: "str | Rewards", noise: float | None = None, noise_known: bool = False) -> Rewards:
     """Return the `Rewards` of a policy that learns the noise: `noise` is a guess unless `noise_known`."""
-    described = rewards_of(rewards, noise, noise_of_all=True)
+    described = rewards_of(rewards, noise, gaussian_for_all=True)
     known = isinstance(rewards, Rewards) or validate.as_flag(noise_known, "noise_known")
     if known or described.family != "gaussian":
         return described

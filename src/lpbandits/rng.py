@@ -14,7 +14,7 @@ LIMIT = 2**32
 def stream_id(person: Label) -> int:
     """Return the random stream of a person, given a validated label.
 
-    A whole number from 0 to 2³² − 1 is its own stream, also if given as text, because a column of numbers with one text
+    A whole number from 0 to 2³² − 1 is its own stream, even if given as text, because a column of numbers with one text
     label is read as text. Any other label is hashed: 32 bits of the SHA-256 of its text.
 
     >>> stream_id(7), stream_id("7"), stream_id("alice"), stream_id(-1) == stream_id("-1")

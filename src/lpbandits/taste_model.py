@@ -8,10 +8,11 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.io.json import frozen, thawed
 from lpbandits.typing import FloatArray, Json
 
 DIGITS = 4
-"""Decimals kept of means, factors and variances, which are in units of a person's standard deviation."""
+"""Number of decimals of means, factors and variances, which are in units of a person's standard deviation."""
 
 MAX_ENTRY = 1e6
 MIN_VARIANCE = 10.0**-DIGITS
@@ -96,7 +97,7 @@ class TasteModel:
             above = name == "calibration"
             number = validate.as_number(getattr(self, name), name, low=low, high=high, above=above)
             object.__setattr__(self, name, number)
-        object.__setattr__(self, "about", validate.as_json(self.about, "about"))
+        object.__setattr__(self, "about", frozen(validate.as_json(self.about, "about")))
 
     @property
     def n_actions(self) -> int:
@@ -138,7 +139,7 @@ class TasteModel:
     def to_dict(self) -> Json:
         """Return the model as a JSON object."""
         arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
-        return {**arrays, **{name: getattr(self, name) for name in _RANGES}, "about": dict(self.about)}
+        return {**arrays, **{name: getattr(self, name) for name in _RANGES}, "about": thawed(self.about)}
 
     @classmethod
     def from_dict(cls, content: Any) -> "TasteModel":

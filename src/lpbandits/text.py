@@ -70,6 +70,19 @@ def size_text(size: float) -> str:
     return f"{size:,.1f}".removesuffix(".0") + unit
 
 
+def significant(value: float | None) -> str:
+    """Format a number with three significant digits, from 1,000 on as a whole number; None is a dash.
+
+    >>> significant(2.5), significant(0.04312), significant(0.0), significant(12345.6), significant(None)
+    ('2.50', '0.0431', '0', '12,346', '–')
+    """
+    if value is None:
+        return "–"
+    if not value or abs(value) >= 999.5:
+        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.3g}"
+    return f"{value:#.3g}".removesuffix(".")
+
+
 def pluralize(count: int, one: str, many: str | None = None) -> str:
     """Format a count with its noun.
 

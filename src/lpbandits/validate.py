@@ -12,6 +12,7 @@ import json
 import math
 import operator
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,9 @@ MAX_ABS_VALUE = 1e100
 
 MAX_ABS_LABEL = 10**100
 """Python does not print integers of thousands of digits."""
+
+MAX_LABEL_BYTES = 1_000
+"""A longer label is probably from another column, and would take its size for every row."""
 
 MAX_LIST_LENGTH = 2**20
 """Maximum length of a list that is validated entry by entry; an iterator may be endless."""
@@ -184,32 +188,93 @@ def as_choice(value: Any, name: str, choices: Iterable[str]) -> str:
 
 
 def as_label(label: Any, name: str) -> Label:
-    """Return a label as a plain str or int."""
-    plain = label.item() if isinstance(label, np.generic) else label
-    if isinstance(plain, str):
-        return as_text(plain, name)
-    if isinstance(plain, bool) or not isinstance(plain, int):
-        raise invalid(name, "a str or an int", label)
-    if abs(plain) > MAX_ABS_LABEL:
-        raise invalid(name, "a number within ±1e100", plain, "give text")
-    return int(plain)
+    """Return a label as a plain str or int: text that is not blank, or a whole number (docs/files.md, Labels).
+
+    >>> as_label(7.0, "person"), as_label(np.str_("ann"), "person")
+    (7, 'ann')
+    """
+    if isinstance(label, str):
+        if not label.strip() or "\0" in label:
+            raise invalid(name, "a label that is not blank and has no null character", label)
+        if len(label) > MAX_LABEL_BYTES or len(as_text(label, name).encode()) > MAX_LABEL_BYTES:
+            raise invalid(name, f"a label of at most {MAX_LABEL_BYTES:,} bytes", label, "shorten it")
+        return as_text(label, name)
+    whole = isinstance(label, int | np.integer) and not isinstance(label, bool | np.timedelta64)
+    if not whole and not (isinstance(label, float | np.floating) and float(label).is_integer()):
+        raise invalid(name, "text or a whole number", label, "convert it to text, or leave it out")
+    number = int(label)
+    if abs(number) > MAX_ABS_LABEL:
+        raise invalid(name, "a number within ±1e100", number, "give text")
+    return number
 
 
-def as_labels(labels: Sequence[Label] | None, count: int, name: str = "actions") -> tuple[Label, ...]:
-    """Return one distinct label (str or int) per action; by default the index."""
-    if labels is None:
-        return tuple(range(count))
-    index: dict[Label, int] = {}
-    for i, label in enumerate(as_list(labels, name, "labels", max_length=count + 1)):
-        plain = as_label(label, f"{name}[{i}]")
-        if plain in index:
-            raise InvalidInput(
-                f"label {short_repr(plain)} is given to {name} {index[plain]} and {i}; labels must differ"
-            )
-        index[plain] = i
+def encode_labels(labels: Any, name: str, count: int) -> tuple[list[Label], IntArray]:
+    """Return the distinct labels of `count` entries, numbers first, and the index of each entry's label.
+
+    A number and its text form raise: a table with both would hold one label.
+
+    >>> encode_labels(["tea", 7, "tea"], "action", 3)
+    ([7, 'tea'], array([1, 0, 1]))
+    """
+    array = as_array(labels, name) if isinstance(labels, np.ndarray) else None
+    if array is None or array.ndim != 1 or array.dtype.kind not in "iufU":
+        entries = as_list(labels, name, "labels", max_length=count + 1)
+        kinds = {*map(type, entries)}
+        array = np.array(entries) if kinds == {int} and max(map(abs, entries)) < 2**63 else None
+    if array is not None:
+        unique, index = np.unique(array, return_inverse=True)
+        distinct = unique.tolist() if array.dtype.kind in "iu" else [as_label(label, name) for label in unique.tolist()]
+    else:
+        if not kinds <= {int, str}:  # True would be found as 1
+            entries = [as_label(label, f"{name}[{i}]") for i, label in enumerate(entries)]
+        first = dict(zip(reversed(entries), reversed(range(len(entries))), strict=True))
+        distinct = [as_label(label, f"{name}[{i}]") for label, i in first.items()]
+        distinct.sort(key=lambda label: (isinstance(label, str), label))
+        places = {label: i for i, label in enumerate(distinct)}
+        index = np.array([places[label] for label in entries], dtype=np.int64)
+        for label in places:
+            if isinstance(label, int) and str(label) in places:
+                raise InvalidInput(f"{name} must not hold both {label} and '{label}', which a table merges; rename one")
     if len(index) != count:
-        raise InvalidInput(f"{name} must have {count} labels, one for each, got {len(index)}")
-    return tuple(index)
+        raise InvalidInput(f"{name} must have {count} labels, one per entry, got {len(index)}")
+    return distinct, index
+
+
+def as_labels(labels: Sequence[Label] | None, count: int | None = None, name: str = "actions") -> tuple[Label, ...]:
+    """Return `count` distinct labels; by default as many as are given, or the indices."""
+    if labels is None:
+        return tuple(range(count or 0))
+    if count is None:
+        labels = labels if isinstance(labels, tuple | list | range) else as_list(labels, name, "labels")
+    distinct, index = encode_labels(labels, name, len(labels) if count is None else count)
+    if len(distinct) < len(index):
+        again = int(np.argmax(np.bincount(index) > 1))
+        first, second = np.flatnonzero(index == again)[:2].tolist()
+        label = short_repr(distinct[again])
+        raise InvalidInput(f"label {label} is given to {name} {first} and {second}; labels must differ")
+    return tuple(distinct[i] for i in index.tolist())
+
+
+def look_alikes(labels: Iterable[Label], name: str) -> list[str]:
+    """Return a warning if some labels differ only in surrounding space or Unicode form, otherwise an empty list.
+
+    >>> look_alikes(["ann ", "bo", "ann"], "people")
+    ["the labels of 2 people differ only in spaces around them or in their Unicode form, such as 'ann ' and 'ann'; ..."]
+    """
+    groups: dict[str, list[str]] = {}
+    for label in labels:
+        if isinstance(label, str) and label != (plain := unicodedata.normalize("NFC", label).strip()):
+            groups.setdefault(plain, []).append(label)
+    for label in labels if groups else ():
+        if label in groups:
+            groups[label].append(label)
+    alike = [group for group in groups.values() if len(group) > 1]
+    if not alike:
+        return []
+    return [
+        f"the labels of {sum(map(len, alike)):,} {name} differ only in spaces around them or in their Unicode form, "
+        f"such as {alike[0][0]!a} and {alike[0][1]!a}; they are kept apart: use one spelling if they are the same"
+    ]
 
 
 def as_list(values: Any, name: str, entries: str, *, max_length: int = MAX_LIST_LENGTH) -> list[Any]:

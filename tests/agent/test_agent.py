@@ -68,7 +68,7 @@ def test_an_invalid_argument_is_an_error(name: str, values: list[Any]) -> None:
 def test_people_have_different_random_streams_which_are_saved() -> None:
     policy = lpb.Uniform(PreferenceModel([list(range(40))]))
     actions = set()
-    for person in ("alice", "bob", "", -1, 2**32, 10**30):
+    for person in ("alice", "bob", " é", -1, 2**32, 10**30):
         agent, twin = (Agent(policy, seed=0, person=label) for label in (person, str(person)))
         restored = Agent.from_json(agent.to_json())
         assert restored.person == person

@@ -150,9 +150,8 @@ def test_version_option() -> None:
 
 def command(*arguments: str, **settings: Any) -> subprocess.CompletedProcess[str]:
     code = settings.pop("code", "from lpbandits.cli import main; main()")
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, **settings
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **settings}
+    return subprocess.run([sys.executable, "-c", code, *arguments], text=True, check=False, **pipes)
 
 
 FAULTY = """
@@ -175,6 +174,8 @@ cli.main()
         ("MemoryError()", 2, ["not enough memory"]),
         ("OSError(5, 'Input/output error', 'a.csv')", 2, ["Input/output error: a.csv"]),
         ("OSError(28, 'No space left on device')", 2, ["cannot write to standard output: No space left on device"]),
+        ("OSError(12, 'Cannot allocate memory')", 2, ["not enough memory"]),
+        ("OSError('libllvmlite.so cannot be loaded')", 2, ["libllvmlite.so"]),
         ("__import__('polars').exceptions.PanicException('boom')", 2, ["boom"]),
         ("__import__('lpbandits').InvalidInput('two\\nlines \\x1b[31m')", 2, [r"lpb: two\nlines \x1b[31m"]),
     ],
@@ -185,6 +186,7 @@ def test_every_error_is_one_line_with_an_exit_code(error: str, code: int, words:
     assert len(done.stderr.splitlines()) == 1
     for word in words:
         assert word in done.stderr
+    assert ("standard output" in done.stderr) == ("OSError(28" in error)
     shown = command(error, "--debug", code=FAULTY)
     assert shown.returncode == code
     assert "Traceback" in shown.stderr
@@ -193,21 +195,29 @@ def test_every_error_is_one_line_with_an_exit_code(error: str, code: int, words:
 
 def test_full_or_closed_standard_output_is_handled() -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "lpbandits", "policies", "--json"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        done = command("policies", "--json", stdout=full)
     assert done.returncode == 2
     assert done.stderr == "lpb: cannot write to standard output: No space left on device\n"
     shell = f"{sys.executable} -m lpbandits policies >&- 2>&-"
     assert subprocess.run(shell, shell=True, check=False).returncode == 0  # noqa: S602 - our own words
 
 
+@pytest.mark.parametrize(
+    "printing", ["typer.echo('a')", "sys.stdout.write('a')"]
+)  # fails at once, or when it is flushed
+def test_a_pipe_without_a_reader_has_exit_code_1(printing: str) -> None:
+    code = "import sys, typer, lpbandits.cli as cli; cli.app = typer.Typer(); "
+    code += f"cli.app.command()(lambda: {printing}); cli.main()"
+    reading, writing = os.pipe()
+    os.close(reading)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = command(code=code, stdout=writing, env=buffered)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_characters_outside_the_encoding_are_replaced() -> None:
-    done = command("reproduce", "--list", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = command("simulate", "--help", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert "?" in done.stdout
     assert done.stdout.isascii()

@@ -1,12 +1,17 @@
 """`lpb evaluate` and `lpb data example`: output, files and errors."""
 
+import json
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import lpbandits as lpb
-from tests.cli.invoke import json_output, output
+from lpbandits.evaluation import Evaluation
+from lpbandits.typing import Json
+from tests.cli.invoke import error_of, json_output, output
+from tests.fuzz.commands import run
 from tests.logs import log_of
 
 
@@ -43,9 +48,55 @@ def test_verdict_is_written_into_the_model(folder: Path, tmp_path: Path) -> None
     after = lpb.PreferenceModel.load(path)
     assert after == before
     assert after.evaluation is not None
-    assert after.evaluation["verdict"] in " ".join(text.split())
+    assert after.evaluation["verdict"] in text.splitlines()
+    assert re.search(r"^\d+% of the people would .*by chance\.\)$", text, re.M), "not wrapped without a terminal"
     assert after.evaluation["best"] == "taste"
     assert json_output("decide", "--model", path, folder / "log.csv", "--exclude-seen")["policy"] == "taste"
+
+
+@pytest.mark.parametrize("change", ["another model", "another verdict", "removed", "damaged"])
+def test_a_model_that_changed_meanwhile_is_kept_and_the_result_is_printed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    path = tmp_path / "model.json"
+    path.write_bytes((folder / "model.json").read_bytes())
+    original = Evaluation.note
+
+    def note(self: Evaluation) -> Json:
+        model = lpb.PreferenceModel.load(path)
+        if change == "another model":
+            model.replace(prior=[0.25, 0.75]).save(path)
+        elif change == "another verdict":
+            model.replace(evaluation={"best": "popular"}).save(path)
+        else:
+            path.unlink() if change == "removed" else path.write_text("{")
+        changed.append(path.read_bytes() if path.exists() else None)
+        return original(self)
+
+    changed: list[bytes | None] = []
+    monkeypatch.setattr(Evaluation, "note", note)
+    out = tmp_path / "verdict"
+    words = ["--model", str(path), "--policies", "taste", "--rounds", "3", "--out", str(out), "--json"]
+    code, text, error = run(["evaluate", str(folder / "log.csv"), *words])
+    assert (code, error.count("\n")) == (2, 1)
+    assert "verdict" in error
+    assert str(path) in error
+    assert [path.read_bytes() if path.exists() else None] == changed
+    content = json.loads(text)
+    assert (content["best"], content["model"]) == ("taste", None)
+    assert (out / "manifest.json").is_file()
+
+
+def test_a_folder_without_its_model_has_no_manifest(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise RuntimeError("killed")
+
+    monkeypatch.setattr(Evaluation, "refit", killed)
+    words = ("--states", 2, "--policies", "taste", "--rounds", 3, "--out", tmp_path)
+    assert "killed" in str(error_of("evaluate", folder / "log.csv", *words))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_report_and_model_are_written(folder: Path, tmp_path: Path) -> None:
@@ -54,6 +105,7 @@ def test_report_and_model_are_written(folder: Path, tmp_path: Path) -> None:
     charts = {f"{chart}.{kind}" for chart in ("gains", "rounds", "groups", "people") for kind in ("png", "svg")}
     names = {file.name for file in out.iterdir()}
     assert names == {*charts, "report.html", "manifest.json", "people.parquet", "model.json"}
+    assert {*json.loads((out / "manifest.json").read_text())["files"], "manifest.json"} == names
     people = pl.read_parquet(out / "people.parquet")
     assert people.columns == ["person", "ratings", "rounds", "state", "popular", "taste"]
     assert people["rounds"].to_list() == [3] * 31

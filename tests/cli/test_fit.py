@@ -1,13 +1,18 @@
 """`lpb fit` and `lpb inspect`."""
 
+import gzip
 import json
+import os
+import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import lpbandits as lpb
 from lpbandits.inspection.inspect import inspect_model
+from lpbandits.io.atomic import as_parquet
 from tests.cli.invoke import json_output, output
 from tests.fuzz.commands import run
 
@@ -34,7 +39,7 @@ def test_fit_and_inspect_show_how_states_were_chosen(log: Path, method: str, tmp
         assert words in text
     assert [line.split()[0] for line in text.splitlines() if "← chosen" in line] == ["2"]
     assert f"2 states, by {method}" in text
-    assert "(fitted to 32 people, scored on 8 others)" in text.replace("\n", " ")
+    assert "(fitted to 32 people, scored on 8 others)" in text
     output("inspect", path, "--out", out)
     assert (out / "how-many-states.png").read_bytes().startswith(b"\x89PNG")
     assert "How many states?" in (out / "report.html").read_text()
@@ -59,7 +64,7 @@ def test_fit_names_actions_and_writes_assignments(log: Path, tmp_path: Path) -> 
     text = output(*args)
     assert "Heat · Ran · 12 · M" in text
     assert "Names: 3 of 4 actions" in text
-    assert f"States of the people: {people}" in text.replace("\n", "")
+    assert f"States of the people: {people}" in text
     rows = [line.split()[:3] for line in text.splitlines() if "50%" in line]
     assert rows == [["0", "50%", "20"], ["1", "50%", "20"]]
     assert lpb.PreferenceModel.load(out).names == ("Heat", "Ran", "12", "M")
@@ -127,7 +132,7 @@ def test_inspect_shows_intervals_of_first_places(tmp_path: Path) -> None:
 
 def test_fit_reports_filtered_people(log: Path) -> None:
     log.write_text(log.read_text() + "99,10,1.0\n")
-    assert "dropped: 1 people below min person" in output("fit", log, *COSINE, "--min-person", "2")
+    assert "dropped people below --min-person: 1" in output("fit", log, *COSINE, "--min-person", "2")
 
 
 def test_fit_options_of_reading(tmp_path: Path) -> None:
@@ -142,6 +147,28 @@ def test_fit_options_of_reading(tmp_path: Path) -> None:
     for option, ordering in (("--rating", [3, 2, 1, 0]), ("--rank", [0, 1, 2, 3])):
         output(*args, option, "how", "--out", out)
         assert lpb.PreferenceModel.load(out).orderings[0].tolist() == ordering
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are UTF-8 there")
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "folder"])
+def test_names_that_are_not_utf8(log: Path, tmp_path: Path, kind: str) -> None:
+    source = place = tmp_path / os.fsdecode(b"a\xff")
+    place.mkdir()
+    table = pl.read_csv(log)
+    if kind == "folder":
+        for part, rows in enumerate((table[:80], table[80:])):
+            (place / f"{part}.parquet").write_bytes(as_parquet(rows))
+    else:
+        source = place / os.fsdecode(b"log\xfe." + kind.encode())
+        content = as_parquet(table) if kind == "parquet" else log.read_bytes()
+        source.write_bytes(gzip.compress(content) if kind == "csv.gz" else content)
+    model, people, decisions = (place / name for name in ("m.json", "people.csv", "decisions.parquet"))
+    fitted = json_output("fit", source, *COSINE, "--out", model, "--assignments", people)
+    assert (fitted["people"], fitted["out"]) == (40, str(model))
+    assert len(people.read_text().splitlines()) == 41
+    assert json_output("decide", source, "--model", model, "--out", decisions)["decided"] == 40
+    assert pl.read_parquet(decisions.read_bytes()).height == 40
+    assert r"a\udcff/report/report.html" in output("inspect", model, "--out", place / "report")
 
 
 def test_detected_layout_is_reported(tmp_path: Path) -> None:

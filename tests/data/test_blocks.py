@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpbandits.data import Ratings
-from lpbandits.data.blocks import Blocks, MemoryBlocks, as_blocks, block_edges, parallel_sum, split_people, subsample
+from lpbandits.data.blocks import Blocks, as_blocks, block_edges, parallel_sum, split_people, subsample
 from lpbandits.fit import Em, TwoStage
 from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.fit.state_means import _squares, _state_sums, state_means
@@ -27,7 +27,7 @@ from tests.logs import log_of
 Patch = pytest.MonkeyPatch
 
 
-class Scattered(MemoryBlocks):
+class Scattered(Blocks):
     """Blocks that are copies and processed in random order."""
 
     def __init__(self, log: Ratings, ratings: int, threads: int) -> None:
@@ -59,7 +59,7 @@ def random_log(seed: int = 0, people: int = 90, k: int = 14, share: float = 0.5)
 
 def estimate_of(log: Ratings, estimator: Estimator) -> Estimate:
     with Threads(1) as pool:
-        return estimator(MemoryBlocks(log, pool), 2, watch=Stopwatch())
+        return estimator(Blocks(log, pool), 2, pairs_per_person=None, holdout=None, watch=Stopwatch())
 
 
 def fitted(log: Ratings | Blocks, threads: int) -> TasteFit:
@@ -91,7 +91,7 @@ def test_scales_and_item_means_equal_their_twins(log: Ratings, seed: int) -> Non
     histories = [np.array([rating for _, rating in history] or [0.0]) for history in naive.histories(log)]
     np.testing.assert_allclose(scale.means, [history.mean() for history in histories], rtol=1e-12)
     np.testing.assert_allclose(scale.spreads, [history.std() for history in histories], atol=1e-12)
-    used = scale.differ & (np.random.default_rng(seed).random(len(histories)) < 0.8)
+    used = scale.has_variation & (np.random.default_rng(seed).random(len(histories)) < 0.8)
     (item_means,) = StandardizedRatings(as_blocks(log)).item_means(used)
     np.testing.assert_allclose(item_means.means, naive.likings(log, used), atol=1e-10)
     raters = [sum(a in one for one in naive.own_units(log, used)) for a in range(len(log.actions))]
@@ -105,9 +105,12 @@ def test_item_means_take_twenty_sweeps() -> None:
     values[values + rng.normal(size=values.shape) < 0.3] = np.nan
     log = Ratings.from_matrix(values[(~np.isnan(values)).sum(axis=1) > 1])
     scale = scales(log)
-    (item_means,), twin = StandardizedRatings(as_blocks(log)).item_means(scale.differ), naive.likings(log, scale.differ)
+    (item_means,), twin = (
+        StandardizedRatings(as_blocks(log)).item_means(scale.has_variation),
+        naive.likings(log, scale.has_variation),
+    )
     np.testing.assert_allclose(item_means.means, twin, rtol=1e-9)
-    assert np.abs(naive.likings(log, scale.differ, sweeps=19) - twin).max() > 1e-6  # 19 sweeps would differ
+    assert np.abs(naive.likings(log, scale.has_variation, sweeps=19) - twin).max() > 1e-6  # 19 sweeps would differ
 
 
 @pytest.mark.jitless
@@ -184,7 +187,7 @@ def test_state_means_do_not_depend_on_threads_or_storage(estimator: Estimator, s
     results = []
     for count in (1, 2, 3):
         with Threads(count) as pool:
-            assert len(MemoryBlocks(log, pool).edges) > 2
+            assert len(Blocks(log, pool).edges) > 2
             results.append(state_means(log, estimate, pool))
         results.append(state_means(Scattered(log, 300, count), estimate))
     for one in results[1:]:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lpbandits as lpb
+from lpbandits import limits
 from lpbandits.errors import InvalidInput
 
 WIDE = "user,tea,jam\nann,5,3\nbo,,-4.5\n"
@@ -107,6 +108,16 @@ def test_columns_of_a_wide_table_may_have_any_name() -> None:
         (HEAD + "1,1,5\n1,2,nan\n", {}, r"a.csv, line 3: rating is missing"),
         (HEAD + "1,1,5\n,2,1\n", {}, "a.csv, line 3: person is missing"),
         (HEAD + "1,,5\n", {}, "a.csv, line 2: action is missing"),
+        (HEAD + '1,a,5\n"",a,5\n', {}, "a.csv, line 3: person is missing"),
+        (HEAD + '1," ",5\n', {}, "a.csv, line 2: action is missing"),
+        (HEAD + '1,"a\nb",5\n1,12" vinyl,3\n2,b,4\n', {}, r'line 4: it has a quote.*"12"" vinyl"'),
+        (HEAD + '1,a,5\n1,"12" vinyl",3\n2,b,4\n', {}, "line 3: it has a quote"),
+        (HEAD + '1,a,5\n1,"vinyl,3\n2,b,4\n', {}, "line 3: it has a quote"),
+        ("\ufeff" + HEAD.replace("user", '"user"') + '1,a,5\n1,vinyl",3\n2,b,4\n', {}, "line 3: it has a quote"),
+        (HEAD.replace("item", '12" vinyl') + "1,a,5\n", {}, "line 1: it has a quote"),
+        (HEAD + "1,a\0,5\n", {}, "a.csv, line 2: action has a null character"),
+        (HEAD + f"1,a,5\n1,{'é' * 501},5\n", {}, "a.csv, line 3: action has more than 1,000 bytes"),
+        (f"user{',x' * 9_999}\n" + "1\n" * 1_700, {}, "1,701 lines and 10,000 columns.*limit is 16,777,216"),
         (HEAD + "1,1,5\n1,2,good\n1,3,bad\n", {}, r"line 3: rating is 'good'.*2 such rows"),
         (HEAD + "1,1,inf\n", {}, "line 2: rating is 'inf'"),
         (HEAD, {}, "no ratings"),
@@ -132,6 +143,16 @@ def test_invalid_or_ambiguous_tables_raise(
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
         lpb.read_ratings(write(tmp_path, content), **settings)
+
+
+@pytest.mark.parametrize("layout", ["auto", "wide"])
+def test_cells_of_a_wide_table_must_fit_in_memory(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pl.DataFrame({"user": [1, 2, 3], "tea": [1, 2, None], "jam": [None, 2, 3]})
+    monkeypatch.setattr(limits, "memory_limit", lambda: 599)  # a cell takes 100 bytes
+    with pytest.raises(InvalidInput, match=r"3 rows and 2 columns.*GiB"):
+        lpb.read_ratings(frame, layout=layout)
+    monkeypatch.setattr(limits, "memory_limit", lambda: 600)
+    assert len(lpb.read_ratings(frame, layout=layout)) == 4
 
 
 def test_a_wide_frame_with_other_types_raises() -> None:

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from lpbandits.cli import app
 from lpbandits.data import Ratings, read_ratings, reader
 from lpbandits.data.reader import open_ratings, spill_ratings
+from lpbandits.data.tables import Table
 from lpbandits.decisions.inputs import open_history, read_labels
 from lpbandits.errors import InvalidInput
 
@@ -185,6 +186,16 @@ def test_a_damaged_file_is_named(damage: Any, tmp_path: Path) -> None:
     message = error_of(tmp_path)
     assert "p-1.parquet" in message
     assert "copy or download it again" in message
+
+
+def test_a_panic_of_polars_is_one_plain_line() -> None:
+    table = Table("log.parquet", pl.LazyFrame())
+    with (
+        pytest.raises(InvalidInput, match=r"^cannot read log\.parquet: polars cannot decode it; ") as caught,
+        table.readable(),
+    ):
+        raise pl.exceptions.PanicException("called `Result::unwrap()` on an `Err` value: …\n  left: 0")
+    assert "unwrap" not in str(caught.value)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -12,10 +12,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lpbandits.data import Ratings, read_ratings
+from lpbandits.data import Histories, Ratings, read_ratings
 from lpbandits.errors import InvalidInput
+from lpbandits.model import PreferenceModel
 from tests.data.test_layouts import write
 
+DAYS = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[ns]")
 ROWS = [(1, 10, 4.5), (1, 20, 3.0), (2, 10, 5.0), (3, 10, 1.0), (3, 20, 2.0), (3, 30, 2.5)]
 
 
@@ -159,10 +161,24 @@ def test_a_damaged_gzip_file_raises(tmp_path: Path) -> None:
     ("build", "arguments", "labels", "message"),
     [
         (Ratings.from_arrays, ([1, 1], ["b", "b"], [1, 2]), {}, "person 1 rated action 'b'"),
-        (Ratings.from_arrays, ([1], [1, 2], [1, 2]), {}, "equal length"),
+        (Ratings.from_arrays, ([1], [1, 2], [1, 2]), {}, "person must have 2 labels, .*got 1"),
         (Ratings.from_arrays, ([1], [9], [1]), {"actions": [1, 2]}, "action 9 is not among the 2"),
         (Ratings.from_arrays, ([], [], []), {}, "there are no ratings"),
         (Ratings.from_arrays, ([1, 1], [1, 2], [1.0, -1e101]), {}, r"rating\[1\].*1e\+100"),
+        (Ratings.from_arrays, (["a", None], [1, 2], [1, 2]), {}, r"person\[1\].*None"),
+        (Ratings.from_arrays, (["a", np.nan], [1, 2], [1, 2]), {}, r"person\[1\].*nan"),
+        (Ratings.from_arrays, ([1, 2], [True, 2], [1, 2]), {}, r"action\[0\].*True"),
+        (Ratings.from_arrays, ([1, "1"], [1, 2], [1, 2]), {}, "person .* 1 and '1'"),
+        (Ratings.from_arrays, (["a\0", "a"], [1, 2], [1, 2]), {}, r"person\[0\].*'a\\x00'"),
+        (Ratings.from_arrays, ([1.5, 2], [1, 2], [1, 2]), {}, r"person.*1\.5"),
+        (Ratings.from_arrays, (np.array([1.5, 2]), [1, 2], [1, 2]), {}, r"person.*1\.5"),
+        (Ratings.from_arrays, (DAYS, [1, 2], [1, 2]), {}, r"person\[0\].*2020-01-01"),
+        (Ratings.from_matrix, ([[1, 2]],), {"actions": DAYS}, r"actions\[0\].*2020-01-01"),
+        (Ratings.from_matrix, ([[1, 2]],), {"actions": [b"a", "a"]}, r"actions\[0\].*b'a'"),
+        (Ratings.from_matrix, ([[1, 2]],), {"actions": [1, "1"]}, "actions .* 1 and '1'"),
+        (Histories.from_arrays, ([1, "1"], [0, 1], [1, 2], [0, 1]), {}, "person .* 1 and '1'"),
+        (Histories.from_arrays, ([1, 2], [0, 1], [1, 2], [0, 1]), {"people": [" ", 1]}, r"people\[0\].*' '"),
+        (PreferenceModel, ([[0, 1]],), {"actions": [1, "1"]}, "actions .* 1 and '1'"),
         (Ratings.from_matrix, ([[1, 2]],), {"people": ["a", "b"]}, "people must have 1 label"),
         (Ratings.from_matrix, ([[1, 2]],), {"actions": ["a", "a"]}, "label 'a' is given to actions 0 and 1"),
         (Ratings.from_matrix, ([1, 2],), {}, "any×any"),
@@ -175,6 +191,12 @@ def test_a_damaged_gzip_file_raises(tmp_path: Path) -> None:
 def test_invalid_arrays_raise(build: Any, arguments: Any, labels: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         build(*arguments, **labels)
+
+
+def test_whole_numbers_are_integers_and_mixed_labels_keep_their_type() -> None:
+    for people in ([2.0, 1], np.array([2.0, 1.0]), np.array([2, 1], dtype=np.uint8)):
+        assert Ratings.from_arrays(people, [0, 0], [1, 2]).people == (1, 2)
+    assert Ratings.from_arrays(["b", 2, -(2**70)], [0, 0, 0], [1, 2, 3]).people == (-(2**70), 2, "b")
 
 
 def test_arrays_and_matrices_are_logs() -> None:

@@ -21,7 +21,7 @@ from tests.conftest import CASES, Case, Outcome, model_for, models, outcomes_for
 
 SEED = 2**40 + 5
 K = 6
-LABELS: list[int | str] = [0, "bo", 2**32 - 1, -3, 2**40, "7", 7, "", *range(100, 120)]
+LABELS: list[int | str] = [0, "bo", 2**32 - 1, -3, 2**40, "7", 8, "é", *range(100, 120)]
 """People: numbers that are stream ids, other numbers, and names."""
 
 
@@ -311,7 +311,7 @@ def test_invalid_histories_raise(build: Any, valid: dict[str, Any], changes: dic
     [
         (lpb.LpbDuel, {}, "duels"),
         (lambda model: lpb.LpbTS(model, rewards="bernoulli"), {}, "reward must.*such rewards"),
-        (lambda model: lpb.LpbTS(model.relabelled(list("abcdef"))), {}, "actions.*order"),
+        (lambda model: lpb.LpbTS(model.replace(actions=list("abcdef"))), {}, "actions.*order"),
         (lpb.LpbTS, {"allowed": {"bo": [9]}}, "action 9"),
         (lpb.LpbTS, {"allowed": []}, "allowed"),
         (lambda _: "lpbts", {}, "policy.*'lpbts'"),

@@ -13,7 +13,7 @@ import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.decisions.files import Summary, decide_file
-from lpbandits.io.atomic import UNFINISHED
+from lpbandits.io.scratch import UNFINISHED
 from tests.conftest import taste_for
 
 MODEL = lpb.PreferenceModel(
@@ -250,6 +250,19 @@ def test_command_output(tmp_path: Path) -> None:
     out, _ = run(*words, "--out", str(tmp_path / "o.csv"), "--policy", "ts", "--noise", "1")
     assert "40 of 40 people, by ts" in out
     assert str(tmp_path / "o.csv") in out
+
+
+@pytest.mark.parametrize("options", [[], ["--escape-formulas"]], ids=["plain", "escaped"])
+def test_commands_escape_formulas_on_request(tmp_path: Path, options: list[str]) -> None:
+    log, model, out = (str(tmp_path / name) for name in ("log.csv", "model.json", "out.csv"))
+    rows = [f"={n},a{a},{(n * a) % 5}\n" for n in range(6) for a in range(4)]
+    Path(log).write_text("user,item,rating\n" + "".join(rows))
+    fit = ["fit", log, "--states", "1", "--no-taste", "--out", model, "--assignments", out]
+    for words in (fit, ["decide", "--model", model, log, "--out", out]):
+        CliRunner().invoke(app, [*words, *options], catch_exceptions=False)
+        people = {f"={n}" for n in range(6)}
+        assert set(pl.read_csv(out)["person"]) == ({f"'{label}" for label in people} if options else people)
+        Path(out).unlink()
 
 
 def test_the_command_warns_of_a_rule_that_locks_in(tmp_path: Path) -> None:

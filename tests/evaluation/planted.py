@@ -16,8 +16,7 @@ PLANTED = log_of(150, 20, states=3, noise=0.5, seed=1)
 
 def policy_scores(replay: Replay, policy: lpb.Policy, *, seed: int) -> FloatArray:
     """Return the scores of a policy, people × rounds."""
-    games = replay.games([policy], seed=seed)
-    return replay.scores_of_games(games, [game.play() for game in games])[0]
+    return replay.scores_of_games([game.play() for game in replay.games([policy], seed=seed)], 1)[0]
 
 
 def rows_of(log: Ratings) -> tuple[Any, Any, Any]:

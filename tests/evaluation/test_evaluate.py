@@ -13,20 +13,24 @@ from lpbandits.evaluation.contestants import DEFAULT
 from lpbandits.evaluation.fit_config import FitConfig
 from lpbandits.evaluation.replay import Replay, mean_scores, split
 from lpbandits.evaluation.tuning import Trial, cross_validated
-from lpbandits.fit.provenance import Provenance
+from lpbandits.views.evaluation_report import how_to_read, selection
 from tests.evaluation.planted import PLANTED, policy_scores, rows_of
 from tests.logs import log_of
 
 
-def test_the_selection_does_not_depend_on_report_people() -> None:
+@pytest.fixture(scope="module")
+def evaluation() -> lpb.Evaluation:
+    return evaluate(PLANTED, seed=0)
+
+
+def test_the_selection_does_not_depend_on_report_people(evaluation: lpb.Evaluation) -> None:
     parts = split(PLANTED, least=4, seed=0)
     person, action, rating = rows_of(PLANTED)
     reported = np.isin(person, parts.report)
     rating[reported] = np.random.default_rng(5).permutation(rating[reported])
-    other = Ratings.from_arrays(person, action, rating)
-    one, two = (evaluate(log, policies=["lpbts", "taste", "item-knn", "ease"], seed=0) for log in (PLANTED, other))
-    assert (one.chosen, one.candidate) == (two.chosen, two.candidate)
-    assert one.policies["taste"].curve != two.policies["taste"].curve
+    other = evaluate(Ratings.from_arrays(person, action, rating), seed=0)
+    assert (other.chosen, other.candidate) == (evaluation.chosen, evaluation.candidate)
+    assert other.policies["taste"].curve != evaluation.policies["taste"].curve
 
 
 def test_development_people_are_not_in_the_fit_they_are_replayed_with(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,12 +47,6 @@ def test_development_people_are_not_in_the_fit_they_are_replayed_with(monkeypatc
     assert fitted == [first, first | set(parts.development.tolist())]
 
 
-def test_results_do_not_depend_on_threads() -> None:
-    log = log_of(150, 15, states=2, levels=5, seed=6)
-    one, two = (evaluate(log, policies=list(DEFAULT), states=2, seed=3, threads=n).to_dict() for n in (1, 2))
-    assert {**one, "seconds": 0} == {**two, "seconds": 0}
-
-
 def test_cross_validation_removes_the_selection_bias() -> None:
     rng = np.random.default_rng(12)
     trials = [Trial(FitConfig(lpb.TwoStage(), 2), {"lpbts": rng.normal(size=400)}) for _ in range(20)]  # all equal
@@ -61,17 +59,24 @@ def test_cross_validation_removes_the_selection_bias() -> None:
 def test_a_model_trained_on_these_people_is_refitted() -> None:
     fit = lpb.fit_states(PLANTED, lpb.TwoStage(seed=5, prior_sd=2.0), states=3)
     evaluation = evaluate(PLANTED, model=fit.model, policies=["lpbts", "taste"], seed=0)
+    assert "are in the model's training data" in evaluation.warnings[-1]
     assert "refitted" in evaluation.warnings[-1]
     assert evaluation.chosen["settings"]["prior_sd"] == 2.0
     assert evaluation.chosen["settings"]["states"] == 3
+    for model in (fit.model, None):
+        with pytest.raises(InvalidInput, match=r"new_people.*True"):
+            evaluate(PLANTED, model=model, new_people=True)
 
 
 def test_a_model_of_other_people_is_used_as_it_is() -> None:
     person, action, rating = rows_of(PLANTED)
     other = Ratings.from_arrays([f"other {n}" for n in person], action, rating)
     fit = lpb.fit_states(other, lpb.TwoStage(), states=3)
-    evaluation = evaluate(PLANTED, model=fit.model, policies=["lpbts", "taste"], seed=0)
-    assert "used as it is" in evaluation.warnings[-1]
+    evaluation = evaluate(PLANTED, model=fit.model, new_people=True, policies=["lpbts", "taste"], seed=0)
+    assert "used unchanged" in evaluation.warnings[-1]
+    assert "held-out" in evaluation.verdict
+    assert "training data" not in how_to_read(evaluation)
+    assert "unchanged" in selection(evaluation)[0]
     assert evaluation.fit_config is None
     with pytest.raises(InvalidInput, match="keep that model"):
         evaluation.refit(PLANTED)
@@ -81,17 +86,23 @@ def test_a_model_of_other_people_is_used_as_it_is() -> None:
 
 
 def test_a_model_with_unknown_training_people_is_refitted_if_possible() -> None:
-    crowd = lpb.fit_states(log_of(2000, 4, seed=3), lpb.TwoStage(restarts=1), states=1, heldout=0, taste=False).model
+    crowd = lpb.fit_states(log_of(100, 4, seed=3), lpb.TwoStage(restarts=1), states=1, heldout=0, taste=False).model
     people, actions = np.repeat(np.arange(30), 4), np.tile(np.arange(4), 30)
     log = Ratings.from_arrays([f"new {n}" for n in people], actions, np.arange(120) % 7)
-    assert Provenance.of(crowd).none_in_training(log.people) is None
     evaluation = evaluate(log, model=crowd, policies=["lpbts"])
-    assert "unknown whether" in evaluation.warnings[0]
+    assert "may be in the model's training data" in evaluation.warnings[0]
     assert "refitted" in evaluation.warnings[0]
-    assert "not the one that the model was fitted to" in evaluation.warnings[1]
-    evaluation = evaluate(log, model=crowd.replace(provenance={}), policies=["lpbts"])
-    assert "used as it is; it is unknown" in evaluation.warnings[-1]
+    assert "neither for fitting" in how_to_read(evaluation)
+    assert "fitted again" in selection(evaluation)[0]
+    evaluation = evaluate(log, model=crowd.replace(provenance={}), policies=["lpbts", "ease"])
+    assert "may be in" in evaluation.warnings[-1]
+    assert "used unchanged" in evaluation.warnings[-1]
     assert "held-out" not in evaluation.verdict
+    assert "may be in the model's training data" in how_to_read(evaluation)
+    assert "neither for fitting" not in how_to_read(evaluation)
+    assert "unchanged" in selection(evaluation)[0]
+    ridge, gain = evaluation.chosen["constants"]["ease"]
+    assert f"EASE: ridge {ridge:g} and gain {gain:g}." in selection(evaluation)
 
 
 def test_the_log_is_limited_to_the_actions_of_the_model() -> None:
@@ -111,8 +122,7 @@ def test_policies_without_their_taste_are_left_out() -> None:
     assert "taste" not in evaluation.policies
 
 
-def test_refit_uses_the_selected_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluation = evaluate(PLANTED, policies=["taste", "lpbts"], seed=0)
+def test_refit_uses_the_selected_settings(evaluation: lpb.Evaluation, monkeypatch: pytest.MonkeyPatch) -> None:
     model = evaluation.refit(PLANTED)
     assert model.evaluation == evaluation.note()
     assert model.n_states == evaluation.chosen["settings"]["states"]
@@ -136,8 +146,7 @@ def test_a_policy_beats_popularity_if_states_differ(seed: int) -> None:
     assert f"{lpb.policies.POLICIES[evaluation.best].title} gains" in evaluation.verdict
 
 
-def test_evaluation_content() -> None:
-    evaluation = evaluate(PLANTED, seed=0)
+def test_evaluation_content(evaluation: lpb.Evaluation) -> None:
     content = evaluation.to_dict()
     assert {"people", "policies", "verdict", "best"} <= set(content)
     assert set(content["policies"]) == set(DEFAULT)
@@ -173,6 +182,7 @@ def test_repeats_let_a_policy_return_to_the_best_action() -> None:
     assert (once.once, again.once, again.rounds) == (True, False, 20)
     assert again.policies["best-possible"].curve[-1] > once.policies["best-possible"].curve[-1]
     assert ("ceiling" in once.policies, "ceiling" in again.policies) == (True, False)
+    assert (list(once.left_out), list(again.left_out)) == ([], ["ceiling"])
     assert evaluate(log_of(50, 3), policies=["lpbts"], states=1, repeats=True).people == 17  # three ratings are enough
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
-from lpbandits.evaluation.bootstrap import intervals
 from lpbandits.evaluation.fit_config import FitConfig
 from lpbandits.evaluation.results import Gain, Score
-from lpbandits.evaluation.summary import summarize
+from lpbandits.evaluation.summary import intervals, summarize
 from lpbandits.evaluation.tuning import Choice
 from lpbandits.evaluation.verdict import best_of, sentence
 from lpbandits.statistics import t_multiplier
@@ -37,7 +36,7 @@ def test_intervals_have_their_nominal_coverage(people: int, skew: bool) -> None:
     assert (0.90 if skew else 0.923) < inside < 0.985
 
 
-def score(name: str, mean: float, low: float, high: float, kind: str = "policy") -> Score:
+def score(name: str, mean: float, low: float | None, high: float | None, kind: str = "policy") -> Score:
     return Score(name, kind, {20: 0.5}, 0.01, Gain(mean, low, high), [0.5], np.zeros(2))
 
 
@@ -52,16 +51,28 @@ SELECTED = "taste (selected on the development set)"
             (0.059, 0.044, 0.073),
             [
                 "On 556 held-out people (of 1,589), taste gains 0.059 [0.044, 0.073]",
-                "it beats EASE by 0.020 and ties item kNN; lpbTS loses 0.030.",
+                "it beats EASE by 0.020 and ties item kNN; lpbTS scores 0.030 below popularity.",
             ],
         ),
         ("popular", (0.001, -0.01, 0.02), [f"nothing beats popularity: {SELECTED} scores +0.001 [-0.010, +0.020]"]),
         ("popular", (0.1, -0.1, 0.3), ["[-0.100, +0.300] in 20 rounds", "rule out a gain of 0.30"]),
         ("popular", (0.0, 0.0, 0.0), [f"{SELECTED} gives each person the same score"]),
-        ("popular", (0.02, 0.01, 0.03), ["+0.020 [+0.010, +0.030]", "did not beat popularity on the development set"]),
+        (
+            "popular",
+            (0.02, 0.01, 0.03),
+            [
+                f"no policy is chosen over popularity: {SELECTED} scores +0.020 [+0.010, +0.030]",
+                "did not beat popularity on the development set",
+            ],
+        ),
+        (
+            "popular",
+            (0.02, None, None),
+            ["scores +0.020 in 20 rounds, with too few people for an interval"],
+        ),
     ],
 )
-def test_verdict_sentence(best: str, gain: tuple[float, float, float], words: list[str]) -> None:
+def test_verdict_sentence(best: str, gain: tuple[float, float | None, float | None], words: list[str]) -> None:
     scores = {
         "popular": score("popular", 0, 0, 0),
         "taste": score("taste", *gain),
@@ -75,7 +86,9 @@ def test_verdict_sentence(best: str, gain: tuple[float, float, float], words: li
     if best == "popular":
         scores["ease"] = score("ease", 0.2, 0.1, 0.3, "reference")
         text = sentence(best, "taste", scores, against, people=556, log_people=1589, rounds=20)
-        assert "no policy beats popularity, but a recommender does" in text
+        beats = (gain[1] or 0) > 0
+        assert ("no policy is chosen over popularity, but a recommender beats it" in text) == beats
+        assert ("no policy beats popularity, but a recommender does" in text) == (not beats)
         assert "EASE gains 0.200 [0.100, 0.300]" in text
 
 

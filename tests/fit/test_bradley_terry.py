@@ -92,7 +92,7 @@ def test_chains_of_comparisons_are_solved() -> None:
 def test_the_series_approximates_standard_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     wins = contest(2, 300, 5)
     exact = fit_bradley_terry(wins).standard_errors
-    monkeypatch.setattr(module, "EXACT", 10)
+    monkeypatch.setattr(module, "MAX_EXACT_ACTIONS", 10)
     np.testing.assert_allclose(fit_bradley_terry(wins).standard_errors, exact, rtol=0.01)
 
 

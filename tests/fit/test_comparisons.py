@@ -31,7 +31,7 @@ def test_counts_equal_an_enumeration_of_pairs(log: Ratings, seed: int) -> None:
     assert counts.dtype == np.uint16
     np.testing.assert_array_equal(counts, wanted)
     both = gather(counts)
-    np.testing.assert_array_equal(both.halves, wanted + wanted.T)
+    np.testing.assert_array_equal(both.double_counts, wanted + wanted.T)
     np.testing.assert_array_equal(both.wins, wanted.sum(axis=1) / 2)
     weight = np.random.default_rng(seed).choice([0.0, 0.25, 1.0, 0.7], len(log.people))
     np.testing.assert_allclose(count_wins(compare(log), weight), naive.halves_won(log, weight), rtol=1e-13)

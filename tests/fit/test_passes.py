@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
-from lpbandits.data.blocks import MemoryBlocks
-from lpbandits.data.chunked import DiskBlocks
+from lpbandits.data.blocks import Blocks
 from lpbandits.data.spill import write_chunks
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.comparisons import compare, count_state
@@ -79,9 +78,9 @@ def test_counting_and_fitting_need_one_matrix() -> None:
     maximise(counts, prior_sd=1.0, threads=threads)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert counts.halves.itemsize == 2
-    assert counts.halves.nbytes == 2 * k * k
-    assert peak < 1.05 * counts.halves.nbytes + 20 * ratings + 400 * k
+    assert counts.double_counts.itemsize == 2
+    assert counts.double_counts.nbytes == 2 * k * k
+    assert peak < 1.05 * counts.double_counts.nbytes + 20 * ratings + 400 * k
 
 
 class Wire:
@@ -107,39 +106,37 @@ class Wire:
 
 
 @pytest.fixture
-def wired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[lpb.Ratings, Any, DiskBlocks]:
+def wired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[lpb.Ratings, Any, Blocks]:
     """Return a log, and its twenty blocks behind a wire."""
     log, wire = log_of(400, 80, share=0.5, states=2), cast(Any, Wire())
     monkeypatch.setattr("lpbandits.data.blocks.RATINGS_PER_BLOCK", len(log) // 20)
-    blocks = DiskBlocks(write_chunks(log, tmp_path), wire, Threads(1))
+    blocks = Blocks(write_chunks(log, tmp_path), Threads(1), executor=wire)
     assert len(blocks.edges) - 1 in (19, 20)
     return log, wire, blocks
 
 
-def test_covariances_are_sent_once_per_run_of_blocks(wired: tuple[lpb.Ratings, Any, DiskBlocks]) -> None:
+def test_covariances_are_sent_once_per_run_of_blocks(wired: tuple[lpb.Ratings, Any, Blocks]) -> None:
     log, wire, blocks = wired
     parallel = moments(blocks, people=informative(log))
     matrix = 12 * 80 * 81 // 2  # bytes: a product and a number of people per pair
     assert wire.matrices(matrix) == 10
     assert sum(one for one in wire.sizes if one >= matrix) < 10.5 * matrix
-    serial = moments(MemoryBlocks(log, Threads(2)), people=informative(log))
+    serial = moments(Blocks(log, Threads(2)), people=informative(log))
     for name, value in vars(serial).items():
         np.testing.assert_array_equal(getattr(parallel, name), value, err_msg=name)
 
 
 @pytest.mark.parametrize("cap", [None, 40])
-def test_counts_are_sent_once_per_share_of_the_blocks(
-    cap: int | None, wired: tuple[lpb.Ratings, Any, DiskBlocks]
-) -> None:
+def test_counts_are_sent_once_per_share_of_the_blocks(cap: int | None, wired: tuple[lpb.Ratings, Any, Blocks]) -> None:
     log, wire, blocks = wired
     labels = np.arange(len(log.people)) % 2
     counts = list(count_states(blocks, labels, 2, pairs_per_person=cap))
-    matrix = 80 * 80 * counts[0][0].halves.itemsize
+    matrix = 80 * 80 * counts[0][0].double_counts.itemsize
     assert wire.matrices(2 * matrix) == (8 if cap is None else 10)  # both states together; four results per worker
     assert wire.matrices(matrix) == wire.matrices(2 * matrix)
 
 
-class Counted(MemoryBlocks):
+class Counted(Blocks):
     """Blocks that count their passes by stage."""
 
     def __init__(self, log: lpb.Ratings) -> None:
@@ -176,7 +173,7 @@ def test_sweeps_of_a_group_do_not_depend_on_other_groups(monkeypatch: pytest.Mon
     monkeypatch.setattr("lpbandits.fit.taste.popularity.MAX_EXACT_RATINGS", 100)
     log = log_of(300, 20, share=0.4, states=3)
     many, few = np.arange(300) >= 0, np.arange(300) < 20
-    used = StandardizedRatings(MemoryBlocks(log, Threads(1))).scales.informative
+    used = StandardizedRatings(Blocks(log, Threads(1))).scales.informative
     blocks = [Counted(log), Counted(log), Counted(log)]
     both = StandardizedRatings(blocks[0]).item_means(many & used, few & used)
     for one, group, alone in zip(both, (many, few), blocks[1:], strict=True):

@@ -81,7 +81,7 @@ def naive_means(log: Ratings, weight: FloatArray, utilities: FloatArray, orderin
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: one.method)
 def test_means_and_noise_equal_their_definition(estimator: Estimator) -> None:
     _, log, _ = planted(5, people=60, actions=8, rated=5, states=2)
-    estimate = estimate_of(estimator, log, 2, distinct=True)
+    estimate = estimate_of(estimator, log, 2).distinct()
     result = state_means(log, estimate)
     weights = np.eye(2)[estimate.labels] if estimate.membership is None else estimate.membership
     squares, blocks = 0.0, 0
@@ -104,13 +104,16 @@ def test_memberships_of_em_are_joined_with_their_states() -> None:
     chance = estimate.membership
     assert chance is not None
     np.testing.assert_allclose(chance.sum(axis=1), 1.0)
-    joined = Em(shrink=False).estimate(
-        (*estimate.fits, estimate.fits[0]),
-        np.append(estimate.shares, 0.0),
-        estimate.labels,
-        Scatter(np.zeros((3, 6)), np.zeros((3, 6))),
-        distinct=True,
-        membership=np.column_stack([0.25 * chance[:, 0], chance[:, 1], 0.75 * chance[:, 0]]),
+    joined = (
+        Em(shrink=False)
+        .estimate(
+            (*estimate.fits, estimate.fits[0]),
+            np.append(estimate.shares, 0.0),
+            estimate.labels,
+            Scatter(np.zeros((3, 6)), np.zeros((3, 6))),
+            membership=np.column_stack([0.25 * chance[:, 0], chance[:, 1], 0.75 * chance[:, 0]]),
+        )
+        .distinct()
     )
     assert joined.membership is not None
     np.testing.assert_allclose(joined.membership, chance[:, np.argsort(-estimate.shares)])

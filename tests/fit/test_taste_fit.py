@@ -201,7 +201,7 @@ def test_too_small_a_log_gives_no_taste_and_a_warning(name: str) -> None:
     fit = lpb.fit_states(log, lpb.TwoStage(), states=1)
     assert fit.model.taste is None
     assert fit.report.taste is None
-    assert any("no taste was fitted: " in warning for warning in fit.report.warnings)
+    assert any("no taste model was fitted: " in warning for warning in fit.report.warnings)
 
 
 @pytest.mark.parametrize(("shift", "unit"), [(-1e3, 1e-6), (0.0, 1e6), (1e6, 1.0)])

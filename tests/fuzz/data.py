@@ -9,7 +9,10 @@ import lpbandits as lpb
 from tests.fuzz.shared import ACTIONS, DUELLING, POLICIES, target
 from tests.fuzz.values import anything, array, calls, floats, integers, kwargs, listed, mostly, number, one_of, text
 
-_PEOPLE = mostly(one_of("['ann', 'ann', 'bo']", "[1, 1, 2]", "np.array(['a', 'a', 'b'])"), array())
+_PEOPLE = mostly(
+    one_of("['ann', 'ann', 'bo']", "[1, 1, 2]", "np.array(['a', 'a', 'b'])"),
+    array() | one_of("[1, '1', 2]", "['a', 'a ', nan]", "['a\\0', 'a', b'a']", "[True, 1, 2]", "[7.0, 7, 'x']"),
+)
 _LABELS = mostly(one_of("['tea', 'jam', 'milk']", "[1, 2]", "('ann', 'bo')"), listed(text(), text()))
 IN_MEMORY = calls(
     arrays=kwargs(
@@ -141,7 +144,7 @@ DECISIONS = calls(
     ),
     states_of=kwargs(
         "threads",
-        model_=mostly(one_of("FITTED", "MODEL", "BARE", "FITTED.relabelled(['a', 'b', 'c', 'd'])")),
+        model_=mostly(one_of("FITTED", "MODEL", "BARE", "FITTED.replace(actions=['a', 'b', 'c', 'd'])")),
         ratings_=mostly(one_of("LOG", "lpb.Ratings.from_arrays([0, 0, 1], [0, 9, 9], [1, 2, 3])", "LOG.rating")),
     ),
 )

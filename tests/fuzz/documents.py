@@ -65,6 +65,11 @@ def changed_bytes(draw: st.DrawFn, valid: bytes) -> bytes:
     return bytes(data)
 
 
+def cut_off(valid: bytes) -> st.SearchStrategy[bytes]:
+    """Draw the beginning of a document."""
+    return st.integers(0, len(valid) - 1).map(lambda end: valid[:end])
+
+
 def _paths_in(content: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Return the paths of all values of a JSON document."""
     inner = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()

@@ -21,7 +21,7 @@ MODEL_CALLS = calls(
         errors=mostly(one_of("[[0.1, 0.5, 0.1], [0, 0, 100]]"), array()),
         provenance=one_of("{'by': 'hand'}"),
     ),
-    relabelled=anything() | listed(text(), text(), text()),
+    replace=anything() | listed(text(), text(), text()),
     from_dict=mostly(kwargs(format_=one_of("'lpbandits-model'"), version_=one_of("1"), actions_=one_of("['a']"))),
 )
 
@@ -29,8 +29,8 @@ MODEL_CALLS = calls(
 @target("model", MODEL_CALLS, 2)
 def make_model(value: Any) -> Any:
     kind, arguments = value
-    if kind == "relabelled":
-        return MODEL.relabelled(arguments).to_dict()
+    if kind == "replace":
+        return MODEL.replace(actions=arguments).to_dict()
     if kind == "from_dict":
         return lpb.PreferenceModel.from_dict(arguments).to_dict()
     model = lpb.PreferenceModel(**arguments)
@@ -88,7 +88,7 @@ FUNCTION_CALLS = calls(
     isotonic=kwargs(values_=array() | anything(), weights=array()),
     pair_up=kwargs(actions_=array() | one_of("['a', 'b']"), rewards_=array() | one_of("[1.0, 2.0]")),
     match_orderings=kwargs(
-        true_model_=mostly(one_of("MODEL", "BARE", "BARE.relabelled([2, 1, 0])")),
+        true_model_=mostly(one_of("MODEL", "BARE", "BARE.replace(actions=[2, 1, 0])")),
         fitted_model_=mostly(one_of("MODEL", "BARE", "lpb.PreferenceModel([[2, 1, 0]])")),
         top=integers(1, 9),
     ),

@@ -16,7 +16,7 @@ import lpbandits as lpb
 from lpbandits.data.names import read_names
 from lpbandits.io.atomic import as_parquet
 from tests.fuzz.commands import run_json
-from tests.fuzz.documents import changed_bytes, source_of, temporary_file
+from tests.fuzz.documents import changed_bytes, cut_off, source_of, temporary_file
 from tests.fuzz.shared import MODEL, target
 from tests.fuzz.values import NAMES, anything, listed, one_of
 from tests.workbooks import workbook
@@ -29,7 +29,7 @@ def in_pandas(frame: pl.DataFrame) -> Any:
 NAMES |= {"pl": pl, "in_pandas": in_pandas}
 CELLS = (
     *("1", "2", "ann", "tea", "3.5", "", " ", "nan", "inf", "1e400", "-1e101", "1e5", "0x10", '"a,b"', '"'),
-    *("é", "\x00", "9" * 30),
+    *("é", "e\u0301", "\x00", "9" * 30, "x" * 1001, '12" x', '""', "1.0"),
 )
 HEADERS = ["person,action,rating", "userId,movieId,rating,timestamp", "a,b,c", "user,item,item,rating"]
 
@@ -68,7 +68,7 @@ def wide_tables(draw: st.DrawFn) -> bytes:
 COLUMNS: tuple[Any, ...] = (
     *([1, 1, 2], ["a", "b", "a"], [1.5, None, 3.0], [True, False, True], [[1], [2], [3]], [None, None, None]),
     *([1.0, float("nan"), float("inf")], [2**63 - 1, -(2**63), 0], [b"x", b"y", b"z"], ["4,5", "3", ""]),
-    ["tea", "jam", None],
+    *(["tea", "jam", None], [1, "1", 2], ["a", "", " "], ["a\0", "a", "a "], [1.0, 2.0, 2.5]),
 )
 
 
@@ -125,7 +125,7 @@ def rating_files(draw: st.DrawFn) -> str:
     name = draw(st.sampled_from(["ratings.csv", "ratings.csv", *files]))
     content = files[name]
     if content and draw(st.integers(0, 2)) == 0:
-        content = draw(changed_bytes(content))
+        content = draw(cut_off(content) if name == "ratings.parquet" else changed_bytes(content))
     return f"[{name!r}, {source_of(content)}, {draw(OPTIONS)}]"
 
 
@@ -177,7 +177,7 @@ def parquet_files(draw: st.DrawFn) -> str:
         if draw(st.integers(0, 3)) == 0:
             frame = frame.with_columns(pl.lit(number).alias(draw(st.sampled_from(["time", "score", "row", "blank"]))))
         data = as_parquet(frame)
-        contents.append(source_of(draw(changed_bytes(data)) if draw(st.integers(0, 9)) == 0 else data))
+        contents.append(source_of(draw(cut_off(data)) if draw(st.integers(0, 9)) == 0 else data))
     source = draw(st.sampled_from(["folder", "pattern", "list", "partitioned"]))
     return f"[{source!r}, [{', '.join(contents)}], {draw(OPTIONS)}]"
 

@@ -63,7 +63,7 @@ def make_world(value: Any) -> Any:
     people = world if name == "Population" else world.draw(**drawn)
     if name == "Population":
         policy = lpb.TS(people.model, rewards=people.assumed_rewards.as_known)
-        lpb.simulation.rollout(policy, people, rounds=min(2, people.fewest), seed=0)
+        lpb.simulation.rollout(policy, people, rounds=min(2, people.set_sizes[0]), seed=0)
     else:
         json.dumps(world.to_dict(), allow_nan=False)
     return people.means if not people.replayed else None, people.truth, people.offered

@@ -171,7 +171,7 @@ def passes(k: int) -> list[int]:
     wins = rng.integers(1, 9, (k, k)).astype(np.float64)
     np.fill_diagonal(wins, 0.0)
     counts = gather(wins)
-    watched = type(counts)(counts.halves.view(Watched), counts.wins, counts.kept, counts.actions)
+    watched = type(counts)(counts.double_counts.view(Watched), counts.wins, counts.kept, counts.actions)
     with Counter(lines=False) as counter:
         fit = maximise(watched, prior_sd=1.0, threads=Threads(1))
     return [fit.passes, *divmod(counter.total, k * k)]

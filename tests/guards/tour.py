@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 import lpbandits as lpb
-from lpbandits.fit.bradley_terry import EXACT
+from lpbandits.fit.bradley_terry import MAX_EXACT_ACTIONS
 from lpbandits.kernels.compiler import _Cache
 from lpbandits.paper.movielens import MovieLensTask
 from lpbandits.simulation import rollout
@@ -148,7 +148,7 @@ def fit() -> None:
     columns = {"person": log.owner, "action": log.action, "rating": log.rating}
     with lpb.spill_ratings(pl.DataFrame({name: read_only(column) for name, column in columns.items()})) as chunks:
         lpb.fit_states(chunks, lpb.TwoStage(), states=2, threads=1)
-    lpb.fit.fit_bradley_terry(np.ones((EXACT + 1, EXACT + 1)))
+    lpb.fit.fit_bradley_terry(np.ones((MAX_EXACT_ACTIONS + 1, MAX_EXACT_ACTIONS + 1)))
     sparse = log_of(120, 200, share=0.06, states=2, levels=5)  # its pairs are counted one by one
     lpb.fit_states(sparse, lpb.TwoStage(), states=1, threads=1)
     lpb.fit_states(log, lpb.Em(restarts=1), states=2, pairs_per_person=20)

@@ -11,10 +11,9 @@ from typer.testing import CliRunner, Result
 import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.fit.provenance import Provenance
-from lpbandits.inspection.contrasts import Contrasts
-from lpbandits.inspection.facts import COIN, TasteView, fit_lines, taste_lines, verdict_lines, warning_lines
+from lpbandits.inspection.contrasts import Contrasts, pair_note, pair_table
+from lpbandits.inspection.facts import CHANCE, TasteView, fit_lines, taste_lines, verdict_lines, warning_lines
 from lpbandits.inspection.inspect import COMPLETE, inspect_model, state_table
-from lpbandits.inspection.tables import pair_rule, pair_table
 from lpbandits.taste_model import TasteModel
 
 runner = CliRunner()
@@ -76,7 +75,7 @@ def test_uncertain_orders_are_marked() -> None:
     assert columns[1] == columns[3]
     assert rows[0][1] == "state 0 (99%)"
     assert rows[0][3].startswith("states 1?, 2 (")
-    assert "(below 90%)" in pair_rule(seen.contrasts, actions=3, largest=1 / 3)
+    assert "(below 90%)" in pair_note(seen.contrasts, actions=3, largest=1 / 3)
 
 
 def test_many_states_are_counted_instead_of_listed() -> None:
@@ -84,10 +83,10 @@ def test_many_states_are_counted_instead_of_listed() -> None:
     seen = inspect_model(lpb.PreferenceModel([rng.permutation(8) for _ in range(20)]), top=3)
     for row in pair_table(seen.contrasts)[1]:
         assert {row[1], row[3]} <= {f"{n} states" for n in range(7, 14)}
-    rule = pair_rule(seen.contrasts, actions=8, largest=0.05)
+    rule = pair_note(seen.contrasts, actions=8, largest=0.05)
     assert "exactly" in rule
     assert "most contested" not in rule
-    assert "300 most contested" in pair_rule(seen.contrasts, actions=301, largest=0.05)
+    assert "300 most contested" in pair_note(seen.contrasts, actions=301, largest=0.05)
     few = seen.first(4).contrasts
     assert len(few.pairs) == 3
     assert len(few.pairs[0].says_first) == len(few.kendall) == len(few.kendall[0]) == len(few.traits) == 4
@@ -169,7 +168,7 @@ SHOWN: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
         {"provenance": {"report": REPORT}},
         [
             "fitted to 1,234 people",
-            "of 1 held-out person: -0.5000 (a coin toss: -0.6931; certainty: 0)",
+            "of 1 held-out person: -0.5000 (chance level: -0.6931; certainty: 0)",
             "25% of the comparisons in the log are ties",
             r"few people\x1b",
             "1,000",
@@ -205,10 +204,10 @@ def test_facts_are_shown_on_the_screen_on_the_page_and_in_json(name: str, tmp_pa
     assert content | fields == content
 
 
-@pytest.mark.parametrize(("score", "worse"), [(COIN, True), (-0.8, True), (-0.69, False)])
+@pytest.mark.parametrize(("score", "worse"), [(CHANCE, True), (-0.8, True), (-0.69, False)])
 def test_a_score_no_better_than_a_coin_toss_has_a_sentence(score: float, worse: bool) -> None:
     lines = fit_lines(Provenance(heldout_log_likelihood=score))
-    assert any("no better than a coin" in line for line in lines) is worse
+    assert any("no better than chance" in line for line in lines) is worse
 
 
 def test_the_first_of_many_warnings_are_shown() -> None:

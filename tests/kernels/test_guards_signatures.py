@@ -12,9 +12,9 @@ COUNTS = "counts have two bytes, four with very many raters, or are floats with 
 SEVERAL = {
     f"fit.kernels.{name}": (3, COUNTS)
     for name in (
-        "bradley_terry.expect",
-        "bradley_terry.neighbours",
-        "bradley_terry.squared_neighbours",
+        "bradley_terry.expected_wins",
+        "bradley_terry.hessian_off_diagonal",
+        "bradley_terry.squared_off_diagonal",
         "comparisons.add_transposed",
         "comparisons.count_rows",
     )

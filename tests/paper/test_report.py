@@ -27,8 +27,8 @@ Report = tuple[dict[str, str], list[Claim]]
 def claims() -> list[Claim]:
     """Return a claim of each verdict; the third has two settings, the fourth has markup, the last is no headline."""
     checked = [
-        judge("A loses less than B.", BELOW, measure="A − B", below=0, detail="A 1, B 3"),
-        judge("B loses less than A.", -BELOW, measure="B − A", below=0),
+        judge("A has less regret than B.", BELOW, measure="A − B", below=0, detail="A 1, B 3"),
+        judge("B has less regret than A.", -BELOW, measure="B − A", below=0),
         judge("A is like B.", {"x = 1": BELOW + 2.5, "x = 2": BELOW}, measure="A / B", below=0),
         judge(f"Beyond {EVIL}.", BELOW, measure="C − D", below=0, beyond=True),
         judge("A is no headline.", BELOW, measure="E − F", below=0),
@@ -85,7 +85,7 @@ def test_claims_are_in_the_summary_at_their_figure_and_in_full(report: Report) -
         for words in (claim.claim, claim.effect_text, f"must be {claim.standard}"):
             assert words in sections[figure.title]
         assert all(words in sections[last] for words in (claim.claim, *(part.where for part in claim.parts)))
-    assert "A loses less than B." not in sections[FIGURES["recovery"].title]
+    assert "A has less regret than B." not in sections[FIGURES["recovery"].title]
 
 
 def test_summary_has_headline_claims_with_effect_and_symbol(report: Report) -> None:
@@ -109,7 +109,7 @@ def test_summary_has_headline_claims_with_effect_and_symbol(report: Report) -> N
 @pytest.mark.parametrize("size", [FULL, QUICK])
 def test_settings_are_described_without_internal_names(size: Size) -> None:
     described = {name: _settings(figure, size) for name, figure in FIGURES.items()}
-    known = "draws of people rounds models recovered in the first per state orderings or each with own times"
+    known = "draws of people rounds models recovered in the first per state orderings or each with new times"
     assert set(re.findall(r"[a-z_]+", " ".join(described.values()))) <= set(known.split())
     assert described.pop("simplex") == ""
     assert all(text.endswith(".") for text in described.values())

@@ -49,7 +49,7 @@ ABOUT_1_3 = [1.3, 1.32, 1.28, 1.31]
 def test_verdict_follows_the_interval(
     values: list[float], kind: Kind, above: float, below: float, verdict: str
 ) -> None:
-    claim = judge("A loses less.", np.array(values), kind=kind, measure="A − B", above=above, below=below)
+    claim = judge("A has less regret.", np.array(values), kind=kind, measure="A − B", above=above, below=below)
     assert claim.verdict == verdict
     assert (claim.above, claim.below) == (None if above == -math.inf else above, None if below == math.inf else below)
 
@@ -96,7 +96,7 @@ def test_differences_are_paired_within_draws() -> None:
     a, b = per_draw(table, "a"), per_draw(table, "b")
     np.testing.assert_array_equal(a, level)
     np.testing.assert_allclose(b, level + 1 + noise)
-    claim = judge("a loses less", a - b, measure="a − b", below=0)
+    claim = judge("a has less regret", a - b, measure="a − b", below=0)
     part = claim.parts[0]
     assert claim.verdict == "holds"
     assert part.low is not None

@@ -66,6 +66,19 @@ def sleep(seconds: float) -> tuple[float, float]:
     return start, time.monotonic()
 
 
+HELD: list[bytes] = []
+
+
+def grow(n_bytes: int, seconds: float) -> int:
+    HELD.append(b"1" * n_bytes)
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def surroundings(place: str) -> tuple[str, str | None, bool]:
+    return str(Path.cwd()), os.environ.get("PLACE"), place in sys.path
+
+
 def work(folder: str, number: int) -> int:
     """Leave the process id, and a file for each time that the job was done."""
     leave_pid(folder)

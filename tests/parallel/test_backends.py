@@ -4,33 +4,27 @@ import contextlib
 import itertools
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lpbandits.errors import InvalidInput, ResourceError
+from lpbandits.errors import InvalidInput, ResourceError, StalledWarning
 from lpbandits.parallel import Executor, Workers, backends, executor_for
-from tests.parallel.processes import kill, sleep, started, until
+from tests.parallel.processes import grow, kill, sleep, started, surroundings, until
 
 pytestmark = pytest.mark.xdist_group("workers")
-
-
-HELD: list[Any] = []
-
-
-def grow(n_bytes: int, seconds: float) -> int:
-    HELD.append(np.ones(n_bytes, dtype=np.uint8))
-    time.sleep(seconds)
-    return os.getpid()
 
 
 def pid_of_worker() -> int:
@@ -39,25 +33,12 @@ def pid_of_worker() -> int:
     return pid
 
 
-def surroundings(place: str) -> tuple[str, str | None, bool]:
-    return str(Path.cwd()), os.environ.get("PLACE"), place in sys.path
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param(lambda patch, place: patch.chdir(place), id="folder"),
-        pytest.param(lambda patch, place: patch.setenv("PLACE", place), id="environment"),
-        pytest.param(lambda patch, place: patch.syspath_prepend(place), id="path"),
-    ],
-)
-def test_workers_have_the_surroundings_of_this_process(
-    change: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pid_of_worker()  # started before the change
-    change(monkeypatch, str(tmp_path))
-    with executor_for(Workers(1)) as executor:
-        assert list(executor.map(surroundings, [(str(tmp_path),)])) == [surroundings(str(tmp_path))]
+def test_workers_have_the_surroundings_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pid_of_worker()  # started before the first change
+    for change in (monkeypatch.chdir, partial(monkeypatch.setenv, "PLACE"), monkeypatch.syspath_prepend):
+        change(str(tmp_path))
+        with executor_for(Workers(1)) as executor:
+            assert list(executor.map(surroundings, [(str(tmp_path),)])) == [surroundings(str(tmp_path))]
 
 
 def test_processes_are_reused_and_a_dead_one_is_replaced() -> None:
@@ -76,6 +57,7 @@ def test_an_error_in_one_executor_does_not_reach_another() -> None:
         assert list(results) == list(range(1, 12))
 
 
+@pytest.mark.filterwarnings("ignore:A worker stopped")  # an error would end loky's thread, and the test would hang
 def test_a_worker_may_grow() -> None:
     """Loky ends a worker that has grown by 300 MB since its first job, with a warning; it checks once a second."""
     with executor_for(Workers(1)) as executor:
@@ -127,8 +109,32 @@ def kill_while_running(address: str, process: "subprocess.Popen[str]") -> None:
             process.kill()
 
 
-def test_lost_workers_and_a_lost_scheduler_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backends, "WORKER_SECONDS", 1)
+def warning_of_frozen(process: "subprocess.Popen[str]", executor: Executor) -> str:
+    """Freeze a process until the executor warns of it, and return the warning; all jobs are done in the end."""
+    messages: list[str] = []
+
+    def wake(message: Warning | str, *_: Any, **__: Any) -> None:
+        messages.append(str(message))
+        process.send_signal(signal.SIGCONT)
+
+    late = threading.Timer(20, process.send_signal, [signal.SIGCONT])  # without a warning
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", StalledWarning)
+        warnings.showwarning = wake
+        results = executor.map(abs, [(number,) for number in range(12)])
+        next(results)
+        process.send_signal(signal.SIGSTOP)
+        late.start()
+        assert list(results) == list(range(1, 12))
+    late.cancel()
+    assert len(set(messages)) == len(messages)
+    return messages[0]
+
+
+@pytest.mark.filterwarnings("ignore::lpbandits.errors.StalledWarning")  # a busy machine takes more than a second
+def test_frozen_and_lost_workers_and_schedulers_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("WORKER_REPLY_SECONDS", "NO_WORKERS_SECONDS", "SILENT_SECONDS"):
+        monkeypatch.setattr(backends, name, 1)
     monkeypatch.setattr("lpbandits.parallel.executor.CHECK_SECONDS", 0.2)
     jobs = [(seed,) for seed in range(8)]
     with executor_for() as executor:
@@ -139,6 +145,11 @@ def test_lost_workers_and_a_lost_scheduler_are_reported(monkeypatch: pytest.Monk
             results = list(executor.map(invert, jobs))
         assert len({thread for thread, _ in results}) == 2  # two threads of one process change nothing
         assert [total for _, total in results] == expected
+        with connected(address) as executor:
+            assert f"scheduler at {address}" in warning_of_frozen(scheduler, executor)
+            message = warning_of_frozen(worker, executor)
+            assert message.startswith("the Dask worker at ")
+            assert address in message
         with pytest.raises(ResourceError, match=rf"{address} has had no workers for 1 seconds"):
             kill_while_running(address, worker)
         with pytest.raises(InvalidInput, match=f"{address} has no workers"):

@@ -79,13 +79,13 @@ def test_simulate(feedback: str, workers: lpb.Workers, monkeypatch: pytest.Monke
 @pytest.fixture(scope="module")
 def evaluated() -> tuple[lpb.Ratings, lpb.Evaluation]:
     log = log_of(150, 15, states=2, levels=5, seed=6)
-    return log, lpb.evaluate(log, scale="cosine", seed=3, threads=1)
+    return log, lpb.evaluate(log, scale="cosine", seed=3, threads=2)
 
 
 def test_evaluate(workers: lpb.Workers, evaluated: tuple[lpb.Ratings, lpb.Evaluation]) -> None:
     log, one = evaluated
     progress = Progress()
-    two = lpb.evaluate(log, scale="cosine", seed=3, jobs=workers, progress=progress)
+    two = lpb.evaluate(log, scale="cosine", seed=3, jobs=workers, threads=1, progress=progress)
     assert {**one.to_dict(), "seconds": 0} == {**two.to_dict(), "seconds": 0}
     assert one.table.equals(two.table)
     stages = ["choose taste", "choose states", "choose policy", "fit training people", "replay"]

@@ -110,7 +110,7 @@ def test_gamma_draws_have_the_gamma_distribution(shape: float) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_restored_agent_continues_with_the_same_pairs(name: str) -> None:
-    model = model_for(GAUSSIAN, m=4, k=12).relabelled([f"a{i}" for i in range(12)])
+    model = model_for(GAUSSIAN, m=4, k=12).replace(actions=[f"a{i}" for i in range(12)])
     agent = lpb.Agent(duel_policy(name, model), seed=3, person=9)
     for _ in range(30):
         agent.tell_duel(*sorted(agent.ask_pair(), key=str))

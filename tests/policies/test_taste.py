@@ -148,7 +148,7 @@ def test_a_taste_model_is_saved_with_the_model() -> None:
     model = PreferenceModel([[0, 1]], taste=taste)
     restored = PreferenceModel.from_dict(json.loads(json.dumps(model.to_dict())))
     assert restored == model
-    assert restored.taste == taste == model.relabelled(["a", "b"]).taste
+    assert restored.taste == taste == model.replace(actions=["a", "b"]).taste
     flat = TasteModel(np.array([0.5, -0.5]), np.zeros((2, 0)), np.full(2, 0.5))
     assert TasteModel.from_dict(json.loads(json.dumps(flat.to_dict()))) == flat
     with pytest.raises(InvalidInput, match=r"taste must have 3 actions.*got 2"):

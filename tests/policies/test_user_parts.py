@@ -57,7 +57,7 @@ def test_invalid_populations_are_errors(changes: dict[str, Any], match: str) -> 
 
 
 OTHER_SIZE = lpb.PreferenceModel([[0, 1, 2, 3]])
-OTHER_LABELS = MODEL.relabelled([2, 1, 0])
+OTHER_LABELS = MODEL.replace(actions=[2, 1, 0])
 
 
 @pytest.mark.parametrize(

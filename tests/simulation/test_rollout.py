@@ -1,12 +1,15 @@
 """Rollouts equal agents that ask and tell, bit for bit, and the naive twin."""
 
+import sys
+
 import numpy as np
 import pytest
 
 from lpbandits.model import PreferenceModel
+from lpbandits.policies import Setting, make_policy
 from lpbandits.simulation import rollout
 from lpbandits.typing import IntArray
-from lpbandits.worlds import Population
+from lpbandits.worlds import Population, SyntheticWorld
 from tests import naive
 from tests.conftest import CASES, Case, model_for, population_for
 from tests.simulation.agents import FIRST_PERSON, SEED, allowed_at, assert_equals_agents
@@ -92,3 +95,12 @@ def test_regret_is_relative_to_the_best_allowed_action() -> None:
     some = np.array([[[0, 1, -1]]], dtype=np.int64)
     offered = Population(model, np.zeros(1, dtype=np.int64), means, case.rewards, some)
     np.testing.assert_allclose(rollout(case.policy(model), offered, rounds=4, seed=0).regret, 1.0)
+
+
+@pytest.mark.parametrize("name", ["uniform", "double-ts"])
+def test_the_memory_estimate_of_a_trace_is_exact(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(sys.modules["lpbandits.simulation.rollout"], "check_memory", lambda *a: sizes.append(a[-1]))
+    people = SyntheticWorld(states=2, actions=3).draw(people=2, seed=0)
+    trace = rollout(make_policy(name, Setting(people.model, people.rewards)), people, rounds=5, seed=0)
+    assert sizes == [sum(array.nbytes for array in trace[:-1])]

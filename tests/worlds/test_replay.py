@@ -54,6 +54,7 @@ def test_a_log_is_matched_by_label_and_people_with_few_ratings_are_ignored() -> 
     recorded = sorted(tuple(row) for row in np.nan_to_num(means, nan=-1.0).tolist())
     assert recorded == [(-1.0, 5.0, 1.0), (2.0, -1.0, 4.0)]
     results = lpb.simulate(lpb.ReplayWorld(model, log, least=2), ["lpbts", "uniform"], people=10, rounds=2)
+    assert results.settings["people"] == 2
     assert results["lpbts"].people["state"].tolist() == [-1.0, -1.0]
     assert "state" in results.people().columns
     with pytest.raises(lpb.InvalidInput, match=r"least.*4"):
@@ -79,9 +80,3 @@ def test_too_many_rounds_and_duels_raise() -> None:
         rollout(lpb.LpbTS(people.model), people, rounds=7, seed=0)
     with pytest.raises(lpb.InvalidInput, match="duels"):
         rollout(lpb.LpbDuel(people.model), people, rounds=2, seed=0)
-
-
-def test_a_simulation_draws_at_most_the_people_of_the_log() -> None:
-    world = lpb.ReplayWorld(model_for(lpb.Rewards()), SOME_RATINGS, least=3)
-    results = lpb.simulate(world, ["popular"], people=50, rounds=3)
-    assert results.settings["people"] == len(SOME_RATINGS)

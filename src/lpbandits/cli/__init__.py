@@ -1,6 +1,7 @@
 """The command line `lpb`: each command parses its options, calls the library and prints the result."""
 
 import contextlib
+import errno
 import os
 import platform
 import signal
@@ -23,6 +24,9 @@ from lpbandits.cli.reproduce import reproduce
 from lpbandits.cli.simulate import demo, simulate
 from lpbandits.errors import LpbError, fault_of, reason
 from lpbandits.text import LINE, display
+
+STREAM_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF, errno.EPIPE)
+"""Error numbers of a failed write: an OSError with one of these and without a path comes from standard output."""
 
 app = typer.Typer(
     name="lpb",
@@ -61,7 +65,8 @@ def _stop(number: int, _: object) -> Never:
 def main() -> None:
     """Run the command line; an error is one line on stderr.
 
-    Exit codes: 0 success, 2 invalid input or a system error, 70 a bug in the package, 130 SIGINT, 143 SIGTERM.
+    Exit codes: 0 success, 1 a closed pipe, 2 invalid input or a system error, 70 a bug in the package, 130 SIGINT, 143
+    SIGTERM.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
@@ -80,7 +85,7 @@ def main() -> None:
 
 def _explained(error: BaseException) -> tuple[str, int]:
     """Return the message and the exit code of an error."""
-    no_file = isinstance(error, OSError) and error.filename is None
+    no_file = isinstance(error, OSError) and error.filename is None and error.errno in STREAM_FAULTS
     doing = "cannot write to standard output" if no_file else "".join(sys.argv[1:2]) or "lpb"
     fault = error if isinstance(error, LpbError) else fault_of(error, doing)
     if fault is not None:
@@ -98,7 +103,7 @@ def _end(message: str | None, code: int, error: BaseException | None = None) -> 
         if message is None and not isinstance(full, BrokenPipeError):
             message, code = f"cannot write to standard output: {reason(full)}", 2
         elif message is None:
-            code = 128 + signal.SIGPIPE
+            code = 1  # as for an earlier write, which click handles
     with contextlib.suppress(OSError, ValueError):
         if error is not None:
             traceback.print_exception(error)

@@ -1,5 +1,6 @@
 """`lpb bound`: lower bounds on regret."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from lpbandits.cli.screen import print_json, print_report, print_table, progress
 from lpbandits.errors import InvalidInput
 
 NOT_OF_MODELS = ("states", "actions", "people", "gap", "seed", "policies", "rounds", "repeats", "against", "threads")
-"""Options of random people."""
+"""Options that cannot be combined with --model."""
 
 
 def bound(
@@ -58,25 +59,18 @@ def bound(
         if not names:
             options.reject(context, ("rounds", "repeats"), "needs --policies; add them, or remove it")
     sizes: dict[str, Any] = {"states": states, "actions": actions, "gap": gap, "noise": 1.0 if noise is None else noise}
-    run: dict[str, Any] = {
-        "people": people,
-        "seed": seed,
-        "policies": names,
-        "rounds": rounds,
-        "repeats": repeats,
-        "threads": threads,
-    }
-    worlds = {(axis, value): world_at(axis, value, **sizes) for axis in axes for value in AXES[axis][1]}
-    plain = [] if model is not None else [SyntheticWorld(**sizes)]
+    run = partial(bound_world, people=people, seed=seed, policies=names, rounds=rounds, repeats=repeats)
     if out is not None:
         as_folder(out)
     with progress_bar("computing") as report:
-        computed = {at: bound_world(world, **run, progress=report) for at, world in worlds.items()}
-        studies = {axis: [(value, computed[axis, value]) for value in AXES[axis][1]] for axis in axes}
         if model is not None:
             bounds = bound_model(PreferenceModel.load(model), state=state, means=own_means or None, noise=noise)
         else:
-            bounds = bound_world(plain[0], **run, progress=report)
+            bounds = run(SyntheticWorld(**sizes), threads=threads, progress=report)
+        studies = {
+            axis: [(x, run(world_at(axis, x, **sizes), threads=threads, progress=report)) for x in AXES[axis][1]]
+            for axis in axes
+        }
     if out is not None:
         with progress_bar("drawing charts"):
             save_bounds(bounds, studies, out)
@@ -88,5 +82,5 @@ def bound(
         for value, at in study:
             print_table(f"\n{AXES[axis][0]}: {value:g}", *bound_table(at))
     error = bounds.summary()["largest_gap"]
-    say(f"\nrelative error at most {error:.0e} (certified); {bounds.seconds:.1f} s", style="dim")
+    say(f"\nrelative error at most {f'{error:.0e}' if error else 0} (certified); {bounds.seconds:.1f} s", style="dim")
     print_report(out)

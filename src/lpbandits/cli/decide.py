@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import notes, print_json, print_table, progress_bar, say
-from lpbandits.text import display
+from lpbandits.cli.screen import print_json, print_table, progress_bar, say
+from lpbandits.text import display, pluralize, significant
 
 if TYPE_CHECKING:
     from lpbandits.decisions.files import Summary
@@ -34,6 +34,7 @@ def decide(
         None, help="Table of the people to decide for, with or without a history. Default: all people of the history."
     ),
     unknown: str = typer.Option("error", help="Outcomes of actions that are not in the model: **error** or **skip**."),
+    escape_formulas: options.EscapeFormulas = False,
     rewards: str = typer.Option("gaussian", help="Family of the rewards: gaussian, bernoulli or poisson."),
     noise: float | None = typer.Option(
         None,
@@ -61,8 +62,8 @@ def decide(
     chosen_workers = options.workers_of(jobs, backend, address)
     chosen = choose_policy(PreferenceModel.load(model), policy, rewards=rewards, noise=noise, explore=explore)
     if policy == "auto" and not as_json:
-        typer.echo(f"note: {chosen.name}: {display(chosen.why, None)}", err=True)
-    with notes(), progress_bar("deciding (the first run also compiles)") as report:
+        typer.echo(f"note: policy {chosen.name}: {display(chosen.why, None)}", err=True)
+    with progress_bar("deciding (the first run also compiles)") as report:
         summary = decide_file(
             chosen,
             history,
@@ -72,6 +73,7 @@ def decide(
             exclude_seen=exclude_seen,
             people=people,
             unknown=unknown,
+            escape_formulas=escape_formulas,
             seed=seed,
             jobs=chosen_workers,
             threads=threads,
@@ -86,11 +88,11 @@ def decide(
 def _show(summary: "Summary") -> None:
     if summary.out is None and summary.people:
         rows = [[_cell(value) for value in row] for row in summary.first.rows()]
-        title = f"First {len(rows)} of {summary.people:,} decisions (--out writes all)"
+        title = f"First {len(rows)} of {pluralize(summary.people, 'decision')} (--out writes all)"
         print_table(title, summary.first.columns, rows)
         say("")
     rows = [[display(one["name"]), f"{one['people']:,}", f"{one['share']:.1%}"] for one in summary.chosen]
-    title = f"{summary.decided:,} of {summary.people:,} people, by {summary.policy}"
+    title = f"{summary.decided:,} of {pluralize(summary.people, 'person', 'people')}, by {summary.policy}"
     print_table(title, ["most chosen", "people", "share"], rows)
     counts = {"without history": summary.without_history, "no action left": summary.nothing_left}
     counts |= {f"skipped {what}": count for what, count in summary.skipped.items()}
@@ -103,4 +105,4 @@ def _show(summary: "Summary") -> None:
 
 
 def _cell(value: Any) -> str:
-    return "–" if value is None else f"{value:.3g}" if isinstance(value, float) else display(value)
+    return "–" if value is None else significant(value) if isinstance(value, float) else display(value)

@@ -7,10 +7,12 @@ import typer
 
 from lpbandits.cli import options
 from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
+from lpbandits.errors import InvalidInput, LpbError
 from lpbandits.text import LINE, display
 
 if TYPE_CHECKING:
     from lpbandits.evaluation import Evaluation
+    from lpbandits.model import PreferenceModel
 
 
 def evaluate(
@@ -18,8 +20,12 @@ def evaluate(
     ratings: Path = typer.Argument(help=options.KINDS),
     model: Path | None = typer.Option(
         None,
-        help="Model file to evaluate. It is refitted with the same settings without the held-out people, or used "
-        "unchanged if none of these people are in its training data. The verdict is written into it, for `lpb decide`.",
+        help="Model file to evaluate. With --new-people, or if it does not record its settings, it is used unchanged; "
+        "otherwise it is refitted with the same settings, without the held-out people. The verdict is written into it, "
+        "for `lpb decide`.",
+    ),
+    new_people: bool = typer.Option(
+        False, "--new-people", help="Use the model unchanged: none of these people are in its training data."
     ),
     states: str = typer.Option("auto", help="Number of latent states, or **auto**: select on the development set."),
     scale: str | None = typer.Option(
@@ -27,7 +33,9 @@ def evaluate(
         show_default="selected",
         help="Features for clustering, as for `lpb fit`: cosine, raw, centered or standardized.",
     ),
-    rounds: int = typer.Option(20, help="Rounds per person, limited to half of the actions they rated."),
+    rounds: int = typer.Option(
+        20, help="Rounds per person, limited to half of the actions they rated (without --repeats)."
+    ),
     policies: str | None = typer.Option(
         None,
         help="Comma-separated names of policies (`lpb policies`), **random**, **item-knn**, **ease**, **ceiling** or "
@@ -74,6 +82,7 @@ def evaluate(
         evaluation = run(
             log,
             model=loaded,
+            new_people=new_people,
             states=options.number_of_states(states),
             scale=scale,
             policies=None if policies is None else options.split_list(policies),
@@ -85,23 +94,46 @@ def evaluate(
             threads=threads,
             progress=report,
         )
-    if loaded is not None and model is not None:
-        loaded.replace(evaluation=evaluation.note()).save(model)
     if out is not None:
         from lpbandits.views.evaluation_report import save_evaluation
 
-        with progress_bar("drawing charts"):
-            save_evaluation(evaluation, out, source=ratings.name)
+        refitted = None
         if model is None:
-            model = out / "model.json"
             with progress_bar("refitting the model to all people"):
-                evaluation.refit(log, threads=threads, jobs=chosen_workers).save(model)
+                refitted = evaluation.refit(log, threads=threads, jobs=chosen_workers)
+        with progress_bar("drawing charts"):
+            save_evaluation(evaluation, out, source=ratings.name, model=refitted)
+    fault = None
+    if loaded is not None and model is not None:
+        fault = _add_verdict(loaded, evaluation, model)
+        model = model if fault is None else None
+    elif out is not None:
+        model = out / "model.json"
     if as_json:
         times = {"read": round(seconds, 3), **evaluation.seconds}
         files = {"report": None if out is None else out / "report.html", "model": model}
         print_json({**evaluation.to_dict(), "seconds": times, **files})
     else:
         _show(evaluation, out, model)
+    if fault is not None:
+        raise fault
+
+
+def _add_verdict(loaded: "PreferenceModel", evaluation: "Evaluation", path: Path) -> LpbError | None:
+    """Write the verdict into the model file; return the error, so that the result of a long evaluation is shown first.
+
+    A model that was put there during the evaluation is not overwritten.
+    """
+    from lpbandits.io.atomic import atomic_file
+
+    try:
+        with atomic_file(path) as part:
+            loaded.replace(evaluation=evaluation.note()).save(part)
+            if type(loaded).load(path).to_dict() != loaded.to_dict():
+                raise InvalidInput("it changed during the evaluation; evaluate the new model")
+    except LpbError as error:
+        return InvalidInput(f"the verdict was not written into {path}: {error}")
+    return None
 
 
 def _show(evaluation: "Evaluation", out: Path | None, model: Path | None) -> None:

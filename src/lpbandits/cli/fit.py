@@ -35,11 +35,12 @@ def fit(
     max_states: int | None = typer.Option(None, help="Maximum number of states that **auto** tries; 12 by default."),
     names: options.Names = None,
     assignments: Path | None = typer.Option(None, help="File for each person's likeliest state (.parquet or .csv)."),
+    escape_formulas: options.EscapeFormulas = False,
     min_person: options.MinPerson = 0,
     min_action: options.MinAction = 0,
     prior_sd: float = typer.Option(1.0, help="Standard deviation of the Gaussian prior of a utility."),
     pairs_per_person: int | None = typer.Option(None, help="Maximum number of comparisons per person."),
-    shrink: bool = typer.Option(True, help="Shrink utilities towards the other states."),
+    shrink: bool = typer.Option(True, help="Shrink utilities towards those of the other states."),
     restarts: int | None = typer.Option(None, help="Number of starts (KMeans 10, or 2 above 5 million ratings; EM 3)."),
     no_taste: bool = typer.Option(False, "--no-taste", help="Do not fit a taste model (for the policy **taste**)."),
     unpack_limit: options.UnpackLimit = None,
@@ -47,7 +48,9 @@ def fit(
     max_memory: str | None = typer.Option(
         None, help="Memory limit of all processes on this machine, such as **8GB**. Larger logs are processed on disk."
     ),
-    scratch: Path | None = typer.Option(None, help="Folder for temporary files; workers elsewhere must see it."),
+    scratch: Path | None = typer.Option(
+        None, help="Folder for temporary files; workers on other machines must have access to it."
+    ),
     threads: options.Threads = None,
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",
@@ -84,7 +87,7 @@ def fit(
         ratings,
         max_memory=most,
         scratch=scratch,
-        files=chosen_workers not in (None, 1),
+        files=None if chosen_workers in (None, 1) else True,
         **options.read_options(context),
     ) as (log, read_seconds):
         note = slow_note(log) if method == "em" else None
@@ -109,18 +112,18 @@ def fit(
             result.model.save(out)
         if assignments is not None:
             table = states_of(result.model, log, threads=threads, jobs=chosen_workers)
-            write_stream(assignments, table.lazy())
+            write_stream(assignments, table.lazy(), escape_formulas=escape_formulas)
     seconds = {"read": round(read_seconds, 3), **result.report.seconds}
     result = replace(result, report=replace(result.report, seconds=seconds))
     if as_json:
         print_json(result.report.to_dict() | {"out": out, "assignments": assignments})
     else:
-        _show(result, out, assignments)
+        _show(result, ratings, out, assignments)
 
 
-def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
+def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | None) -> None:
     from lpbandits.inspection.facts import noise_line, taste_lines
-    from lpbandits.inspection.inspect import CURVE_RULE, PAIR_RULE, curve_table, inspect_model, state_table
+    from lpbandits.inspection.inspect import CURVE_NOTE, PAIR_NOTE, curve_table, inspect_model, state_table
 
     report = result.report
     say(
@@ -130,12 +133,12 @@ def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
     )
     for reason, count in report.dropped.items():
         if count:
-            say(f"  dropped: {count:,} {reason.replace('_', ' ')}")
+            say(f"  dropped {reason.replace('_', ' ').replace('below min ', 'below --min-')}: {count:,}")
     inspection = inspect_model(result.model, top=4)
     if inspection.fit.curve:
-        print_table("\nHow many states?", *curve_table(inspection.fit.curve), note=CURVE_RULE)
+        print_table("\nHow many states?", *curve_table(inspection.fit.curve), note=CURVE_NOTE)
     title = f"\n{pluralize(report.states, 'state')}, by {report.method}"
-    print_table(title, *state_table(inspection), note=PAIR_RULE)
+    print_table(title, *state_table(inspection), note=PAIR_NOTE)
     heldout = "not computed: too few people"
     if report.heldout_log_likelihood is not None:
         heldout = (
@@ -144,10 +147,10 @@ def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
             f"scored on {pluralize(report.heldout_people, 'other')})"
         )
     say(
-        f"\nLog-likelihood per comparison {report.log_likelihood:.4f} (a coin toss: -0.6931)\n"
-        f"on held-out people {heldout}\n"
+        f"\nLog-likelihood per comparison: {report.log_likelihood:.4f} (chance level: -0.6931)\n"
+        f"Log-likelihood on held-out people: {heldout}\n"
         f"The states explain {report.count_variance_explained:.0%} of the variance of people's number of ratings and "
-        f"{report.mean_variance_explained:.0%} of their mean rating (low is good)"
+        f"{report.mean_variance_explained:.0%} of their mean rating (lower is better)"
     )
     if report.named:
         say(f"Names: {report.named:,} of {pluralize(report.actions, 'action')}")
@@ -155,7 +158,9 @@ def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
         say(line)
     for warning in report.warnings:
         say(f"warning: {display(warning, LINE)}", style="yellow")
-    say(", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items()), style="dim")
+    longest = {stage.replace(", ", " "): seconds for stage, seconds in report.seconds.items() if seconds >= 0.1}
+    parts = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in longest.items())
+    say(f"{sum(report.seconds.values()):.1f} s" + (f": {parts}" if parts else ""), style="dim")
     space = report.space
     where = "in memory"
     if space["log"] == "files":
@@ -163,8 +168,10 @@ def _show(result: "Fit", out: Path | None, assignments: Path | None) -> None:
     if space["peak_bytes"] is not None:
         where += f"; peak memory of all processes {size_text(space['peak_bytes'])}"
     say(f"The log was processed {where}", style="dim")
-    if out is not None:
+    if out is None:
+        say("The model was not saved: add --out model.json", style="yellow")
+    else:
         name = display(out, None)
-        say(f"Model: {name}   (next: lpb inspect {name}; lpb evaluate RATINGS --model {name})")
+        say(f"Model: {name} (next: lpb inspect {name}; lpb evaluate {display(ratings, None)} --model {name})")
     if assignments is not None:
         say(f"States of the people: {display(assignments, None)}")

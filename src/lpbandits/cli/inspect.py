@@ -12,7 +12,7 @@ from lpbandits.text import LINE, display, pluralize, unique_labels
 if TYPE_CHECKING:
     from lpbandits.inspection.inspect import Inspection
 
-MAX_COLUMNS = 12
+MAX_STATE_COLUMNS = 12
 """Maximum number of states with a column in a table."""
 
 
@@ -28,7 +28,7 @@ def inspect(
     Example: `lpb inspect model.json --out report`
     """
     from lpbandits.data.names import name_actions, read_names
-    from lpbandits.inspection.facts import verdict_lines, warning_lines
+    from lpbandits.inspection.facts import TASTE_NOTE, taste_lines, taste_table, verdict_lines, warning_lines
     from lpbandits.inspection.inspect import inspect_model
     from lpbandits.model import PreferenceModel
 
@@ -50,7 +50,10 @@ def inspect(
     _show_states(inspection, display(model, None))
     if not inspection.silence:
         _show_contrasts(inspection)
-    _show_taste(inspection)
+    if inspection.taste is not None:
+        say("\n" + "\n".join(taste_lines(inspection.taste)))
+        if inspection.taste.directions:
+            print_table("\nStrongest taste factors", *taste_table(inspection.taste), note=TASTE_NOTE)
     for warning in warning_lines(inspection.fit):
         say(f"warning: {warning}", style="yellow")
     if out is not None:
@@ -60,7 +63,7 @@ def inspect(
 
 def _show_states(inspection: "Inspection", source: str) -> None:
     from lpbandits.inspection.facts import fit_lines, noise_line
-    from lpbandits.inspection.inspect import place_rule, place_table, state_table
+    from lpbandits.inspection.inspect import place_note, place_table, state_table
 
     sizes = f"{pluralize(len(inspection.states), 'state')}, {pluralize(inspection.actions, 'action')}"
     if inspection.fit.people is not None:
@@ -72,42 +75,32 @@ def _show_states(inspection: "Inspection", source: str) -> None:
         say(inspection.silence, style="yellow")
     for line in [*fit_lines(inspection.fit), *noise_line(inspection.noise)]:
         say(line)
-    few = inspection.first(MAX_COLUMNS)
+    few = inspection.first(MAX_STATE_COLUMNS)
     columns, rows = place_table(few)
     if rows:
-        print_table("\nUncertainty of the first ranks", columns, rows, note=place_rule(few))
+        print_table("\nUncertainty of the first ranks", columns, rows, note=place_note(few))
 
 
 def _show_contrasts(inspection: "Inspection") -> None:
-    from lpbandits.inspection import tables as pairs
+    from lpbandits.inspection import contrasts as pairs
 
-    part = f", for the first {MAX_COLUMNS} (all: --json)" if len(inspection.states) > MAX_COLUMNS else ""
-    few = inspection.first(MAX_COLUMNS).contrasts
+    part = f", for the first {MAX_STATE_COLUMNS} (all: --json)" if len(inspection.states) > MAX_STATE_COLUMNS else ""
+    few = inspection.first(MAX_STATE_COLUMNS).contrasts
     if few.pairs:
         largest = max(s.share for s in inspection.states)
-        rule = pairs.pair_rule(inspection.contrasts, actions=inspection.actions, largest=largest)
+        rule = pairs.pair_note(inspection.contrasts, actions=inspection.actions, largest=largest)
         print_table(f"\n{pairs.ASK}", *pairs.pair_table(inspection.contrasts), note=rule)
     if few.traits:
-        print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), note=pairs.TRAIT_RULE)
-    numbers = [str(s.state) for s in inspection.states[:MAX_COLUMNS]]
+        print_table(f"\n{pairs.TRAITS}{part}", *pairs.trait_table(few), note=pairs.TRAIT_NOTE)
+    numbers = [str(s.state) for s in inspection.states[:MAX_STATE_COLUMNS]]
     if len(numbers) > 1:
         rows = [[numbers[z], *("–" if x is None else f"{x:.0%}" for x in row)] for z, row in enumerate(few.kendall)]
         title = f"\nShare of action pairs that two states order differently{part}"
         print_table(title, ["state", *numbers], rows)
     if disagreements := inspection.contrasts.disagreements:
         rows = [
-            [name, f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks[:MAX_COLUMNS])]
+            [name, f"{d.spread:.0%}", *("–" if r is None else str(r) for r in d.ranks[:MAX_STATE_COLUMNS])]
             for name, d in zip(unique_labels(d.action for d in disagreements), disagreements, strict=True)
         ]
         title = f"\nActions with the most different ranks (1 is best, – unknown){part}"
         print_table(title, ["action", "spread", *(f"in {name}" for name in numbers)], rows)
-
-
-def _show_taste(inspection: "Inspection") -> None:
-    from lpbandits.inspection.facts import TASTE_RULE, taste_lines, taste_table
-
-    if inspection.taste is None:
-        return
-    say("\n" + "\n".join(taste_lines(inspection.taste)))
-    if inspection.taste.directions:
-        print_table("\nStrongest taste factors", *taste_table(inspection.taste), note=TASTE_RULE)

@@ -38,6 +38,10 @@ Address = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, 
 Threads = Annotated[
     int | None, typer.Option(help="Threads per process; default all cores, shared by --jobs. Does not change results.")
 ]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option("--escape-formulas", help="In CSV, put ' before text that a spreadsheet would run as a formula."),
+]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 ReportFolder = Annotated[Path | None, typer.Option(help="Output folder for tables, charts and an HTML report.")]

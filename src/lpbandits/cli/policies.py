@@ -11,7 +11,7 @@ def policies(
     feedback: str | None = typer.Option(None, help="List only policies that learn from **rewards** or **duels**."),
     as_json: options.AsJson = False,
 ) -> None:
-    """List the policies, those with most prior knowledge first, with what each knows, and what it assumes or does.
+    """List the policies, from most to least prior knowledge: what each knows, and what it assumes or does.
 
     Example: `lpb policies --feedback duels`
     """

@@ -45,9 +45,7 @@ def reproduce(
     by_default = (jobs, backend, address) == (None, "processes", None)
     chosen_workers = Workers() if by_default else options.workers_of(jobs, backend, address)
     sizes = {"rounds": rounds, "draws": draws, "people": people}
-    counts: dict[str, Any] = {
-        name: validate.as_count(value, name) for name, value in sizes.items() if value is not None
-    }
+    counts: Any = {name: validate.as_count(value, name) for name, value in sizes.items() if value is not None}
     size = replace(QUICK if quick else FULL, **counts)
     with progress_bar("reproducing") as report:
         done = run(
@@ -84,10 +82,8 @@ def _show_list(figures: list[dict[str, Any]], *, as_json: bool) -> None:
     columns = ["name", "shows", "settings", "draws", "data"]
     for group, title in (("paper", "Figures of the paper"), ("beyond", "Beyond the paper")):
         rows = []
-        for figure in figures:
-            if figure["group"] == group:
-                data = "–" if figure["needs_data"] is None else f"MovieLens {figure['needs_data']}"
-                data += "" if figure["data_here"] else " (not installed)"
-                sizes = [str(len(figure["settings"])), str(figure["draws"])]
-                rows.append([figure["name"], figure["shows"], *sizes, data])
+        for figure in (figure for figure in figures if figure["group"] == group):
+            data = "–" if figure["needs_data"] is None else f"MovieLens {figure['needs_data']}"
+            data += "" if figure["data_here"] else " (not installed)"
+            rows.append([figure["name"], figure["shows"], str(len(figure["settings"])), str(figure["draws"]), data])
         print_table(title, columns, rows)

@@ -17,16 +17,22 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 
 from lpbandits import progress
-from lpbandits.errors import LockInWarning
+from lpbandits.errors import LockInWarning, StalledWarning, UncompiledWarning
 from lpbandits.text import LINE, display
 
 STAGE = 40
 """Maximum number of characters of a stage's name."""
 
+NOTES = (LockInWarning, StalledWarning, UncompiledWarning)
+"""Warnings that are printed as notes."""
+
 
 @contextmanager
 def progress_bar(what: str = "") -> Iterator[progress.Progress]:
-    """Show one progress bar with a name, or without a name one per stage, on stderr if it is a terminal."""
+    """Show one progress bar with a name, or without a name one per stage, on stderr if it is a terminal.
+
+    Warnings of this package are printed as notes on stderr.
+    """
     columns = (
         TextColumn("{task.description:<18}", markup=False),
         BarColumn(),
@@ -34,7 +40,8 @@ def progress_bar(what: str = "") -> Iterator[progress.Progress]:
         TimeElapsedColumn(),
     )
     console = _console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bars:
+    bar = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+    with _notes(), bar as bars:
         tasks: dict[str, TaskID] = {what: bars.add_task(what, total=None)} if what else {}
 
         def report(stage: str, done: int, total: int) -> None:
@@ -48,13 +55,21 @@ def progress_bar(what: str = "") -> Iterator[progress.Progress]:
 
 
 @contextmanager
-def notes() -> Iterator[None]:
-    """Print each `LockInWarning` once as a note on stderr."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LockInWarning)
+def _notes() -> Iterator[None]:
+    """Print each warning of this package once, as a note."""
+    with warnings.catch_warnings():
+        for category in NOTES:
+            warnings.simplefilter("default", category)
+        show = warnings.showwarning
+
+        def note(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, NOTES):
+                typer.echo(f"note: {display(message, LINE)}", err=True)
+            else:
+                show(message, category, *place, **more)
+
+        warnings.showwarning = note
         yield
-    for text in dict.fromkeys(str(one.message) for one in caught if one.category is LockInWarning):
-        typer.echo(f"note: {display(text, LINE)}", err=True)
 
 
 def print_json(content: Any) -> None:
@@ -63,8 +78,10 @@ def print_json(content: Any) -> None:
 
 
 def say(text: str, *, style: str = "") -> None:
-    """Print lines of text; pass untrusted text through `display` first."""
-    _console().print("\n".join(display(line, None) for line in text.split("\n")), style=style)
+    """Print lines of text, wrapped only on a terminal; pass untrusted text through `display` first."""
+    console = _console()
+    lines = (display(line, None) for line in text.split("\n"))
+    console.print("\n".join(lines), style=style, soft_wrap=not console.is_terminal)
 
 
 def print_table(title: str, columns: list[str], rows: list[list[str]], *, note: str = "") -> None:
@@ -89,7 +106,7 @@ def print_report(folder: Path | None) -> None:
 
 
 def _console(*, stderr: bool = False) -> Console:
-    """Return a console; stdout has 120 columns if it is not a terminal."""
+    """Return a console; tables on stdout have 120 columns if it is not a terminal."""
     console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
     if not (stderr or console.is_terminal):
         console.width = 120

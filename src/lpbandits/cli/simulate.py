@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import notes, print_json, print_report, print_table, progress_bar, say
+from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput
 from lpbandits.text import display
 
@@ -28,7 +28,9 @@ def simulate(
     states: int = typer.Option(5, help="Latent states (m)."),
     actions: int = typer.Option(10, help="Actions (k)."),
     people: int = typer.Option(50, help="People per state; with --log, people in total."),
-    rounds: int | None = typer.Option(None, show_default="200; --least with --log", help="Rounds per person (T)."),
+    rounds: int | None = typer.Option(
+        None, show_default="200, or --least with --world replay", help="Rounds per person (T)."
+    ),
     scale: str = typer.Option(
         "same", help="**same**: people of a state share means; **different**: each has their own, in the state's order."
     ),
@@ -68,7 +70,9 @@ def simulate(
     model: Path | None = typer.Option(None, help="Model file."),
     log: Path | None = typer.Option(None, help="Log of ratings, for --world replay."),
     least: int = typer.Option(20, help="Minimum number of ratings of a replayed person; at least --rounds."),
-    rewards: str = typer.Option("gaussian", help="Rewards of a --model: **gaussian**, **bernoulli** or **poisson**."),
+    rewards: str = typer.Option(
+        "gaussian", help="Family of the rewards, with --model: **gaussian**, **bernoulli** or **poisson**."
+    ),
     settings: list[str] = typer.Option([], "--set", help="Further setting of the world, name=value; can be repeated."),
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",
@@ -97,7 +101,7 @@ def simulate(
         place = DuellingWorld(place, comparison)
     if out is not None:
         as_folder(out)
-    with notes(), progress_bar("simulating (the first run also compiles)") as report:
+    with progress_bar("simulating (the first run also compiles)") as report:
         results = run(
             place,
             options.split_list(DEFAULT[feedback] if policies is None else policies),
@@ -202,7 +206,7 @@ def world_of(name: str, chosen: dict[str, Any], settings: list[str]) -> "World":
 
 
 def _set_rewards(chosen: dict[str, Any], factory: Any) -> None:
-    """Combine the family and the noise to `Rewards`; the default noise of the world "means" is the model's."""
+    """Combine the family and the noise into `Rewards`; the default noise of the world "means" is the model's."""
     from lpbandits.model import as_model
     from lpbandits.rewards import Rewards
     from lpbandits.worlds import MeansWorld

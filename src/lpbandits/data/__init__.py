@@ -2,7 +2,7 @@
 
 A log on disk is sorted in *buckets* (all ratings of some people) and stored in *blocks* of consecutive people, the unit
 of work of a fit. A *run* is several consecutive blocks (in `Ratings.run`, consecutive people). A *part* is the share of
-a block that one thread processes.
+a block that one thread processes; only in the `space` of a fit report, `parts` is the number of blocks.
 """
 
 import lazy_loader

@@ -5,25 +5,24 @@ A *stage* of a fit processes one block at a time, and its results are combined i
 is equal to the last bit wherever the blocks are stored and whichever process works on them.
 """
 
-import abc
 import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lpbandits.data.memory import MemoryBudget
+from lpbandits.data.chunked import ChunkedRatings, peak_of_process, read_block
+from lpbandits.data.memory import AHEAD, BYTES_PER_SELECTED_RATING, MemoryBudget
 from lpbandits.data.ratings import Ratings, offsets_of
 from lpbandits.limits import memory_limit
-from lpbandits.parallel import Threads
-from lpbandits.typing import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from lpbandits.data.chunked import ChunkedRatings
+from lpbandits.parallel import Executor, Threads
+from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 RATINGS_PER_BLOCK = 2**22
 """Approximate number of ratings per block. A person's ratings are never split over two blocks."""
@@ -37,24 +36,44 @@ SAMPLE_SIZE = 2**21
 MAX_PARTS, MIN_PART = 16, 2**15
 """Limits of `parallel_sum`: number of parts of a block, and ratings per part."""
 
+FOLDS_PER_WORKER = 4
+"""Number of partial sums per worker: more of them send more data, but less work is lost if a worker dies."""
+
 T = TypeVar("T")
 Runs = Iterable[tuple[int, int]]
 """First block and last block + 1 of each run."""
 Call = tuple[Callable[..., Any], Sequence[Any], Sequence[Any]]
 """A stage, its common arguments and its arrays per person."""
 
-RatingsLike: TypeAlias = "Ratings | ChunkedRatings"
+RatingsLike = Ratings | ChunkedRatings
 """A log in memory or on disk."""
 
 
-class Blocks(abc.ABC):
-    """A log that is processed block by block, with the threads of this process and a memory budget."""
+class Blocks:
+    """A log that is processed block by block within a memory budget.
 
-    log: RatingsLike
+    The workers of an executor read blocks from disk. Without workers this process works on one block after another,
+    each with all its threads.
 
-    def __init__(self, log: Any, pool: Threads, budget: MemoryBudget | None = None) -> None:
+    >>> log = Ratings.from_arrays([0, 0, 1], [0, 1, 1], [5, 3, 4])
+    >>> [len(block) for block in Blocks(log, Threads(1)).map(lambda block, threads: block)]
+    [3]
+    """
+
+    def __init__(
+        self,
+        log: RatingsLike,
+        pool: Threads,
+        budget: MemoryBudget | None = None,
+        executor: Executor | None = None,
+    ) -> None:
         self.log, self.pool = log, pool
         self.budget = MemoryBudget(memory_limit(), set_by_user=False) if budget is None else budget
+        self._executor = None if executor is None or executor.in_process else executor
+        self._views: dict[int, Ratings] = {}
+        """Blocks of a log in memory, which keep what they have computed."""
+        self.peaks: dict[str, int] = {}
+        """Peak memory of workers in bytes, by process."""
 
     @cached_property
     def edges(self) -> IntArray:
@@ -64,16 +83,32 @@ class Blocks(abc.ABC):
     @property
     def local(self) -> "Blocks":
         """These blocks without workers; used when partial sums exceed the memory budget."""
-        return self
+        return Blocks(self.log, self.pool, replace(self.budget, workers=0))
 
-    @abc.abstractmethod
     def subset(self, people: IntArray) -> Ratings:
         """Return the ratings of the people with these increasing indices, in memory."""
+        log = self.log
+        if isinstance(log, Ratings):
+            return log if len(people) == len(log.people) else log.subset(people)
+        offsets = offsets_of(log.counts[people])
+        n_ratings = int(offsets[-1])
+        remedy = "use --method two-stage, which processes one block at a time, or fewer people"
+        self.budget.check(f"{n_ratings:,} ratings in memory at once", BYTES_PER_SELECTED_RATING * n_ratings, remedy)
+        chosen = np.zeros(len(log.people), dtype=np.bool_)
+        chosen[people] = True
+        action, rating = np.empty(n_ratings, dtype=np.int32), np.empty(n_ratings)
+        start = 0
+        for block_action, block_rating in self.map(_select, per_person=(chosen,)):
+            rows = slice(start, start + len(block_action))
+            action[rows], rating[rows] = block_action, block_rating
+            start += len(block_action)
+        labels = tuple(log.people[n] for n in people.tolist())
+        return Ratings.trusted(offsets, action, rating, labels, log.actions, log.layout)
 
     def map(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
         """Yield `stage(block, threads, *common, *arrays)` for every block, in order.
 
-        `stage` is a module-level function. The block is a `Ratings` with all actions and without labels of people.
+        `stage` is a module-level function. The block is a `Ratings` with all actions; its labels must not be used.
         `arrays` are the slices of `per_person` that belong to the people of the block.
         """
         return self._results(itertools.pairwise(range(len(self.edges))), (stage, common, per_person), fold=False)
@@ -82,10 +117,10 @@ class Blocks(abc.ABC):
         """Return the sums over all blocks of arrays of integers.
 
         `stage(block, threads, totals, *common, *arrays)` adds to `totals`, which is None at first, and returns them.
-        Workers may fold separate runs of blocks: integer sums do not depend on the order.
+        Each worker folds a few runs of blocks: integer sums do not depend on the order.
         """
         n_blocks = len(self.edges) - 1
-        n_folds = min(self.n_folds, n_blocks)
+        n_folds = min(n_blocks, 1 if self._executor is None else FOLDS_PER_WORKER * self._executor.n_workers)
         runs = itertools.pairwise(n_blocks * fold // n_folds for fold in range(n_folds + 1))
         totals: list[Any] = []
         for partial in self._results(runs, (stage, common, per_person), in_order=False):
@@ -100,18 +135,63 @@ class Blocks(abc.ABC):
         """
         return self._results(block_runs(len(self.edges) - 1), (stage, common, per_person))
 
-    @property
-    def n_folds(self) -> int:
-        """Number of partial sums of `fold`."""
-        return 1
-
-    @abc.abstractmethod
     def _results(self, runs: Runs, call: Call, *, fold: bool = True, in_order: bool = True) -> Iterator[Any]:
         """Yield the result of a stage for every run of blocks; without `fold` a run is one block."""
+        stage, common, per_person = call
+        places = ([(number, self._slices(per_person, number)) for number in range(*run)] for run in runs)
+        if self._executor is None or isinstance(self.log, Ratings):
+            for run in places:
+                yield _fold(stage, ((self._block(number), arrays) for number, arrays in run), self.pool, common, fold)
+            return
+        folder, n_actions, threads = self.log.folder, len(self.log.actions), self._executor.threads
+        jobs = ((stage, folder, run, n_actions, threads, common, fold) for run in places)
+        if in_order:
+            ahead: Any = {"max_ahead": AHEAD} if fold else {}
+            results = self._executor.map(_fold_files, jobs, **ahead)
+        else:
+            results = (result for _, result in self._executor.as_completed(_fold_files, jobs))
+        for result, (process, peak) in results:
+            self.peaks[process] = max(peak, self.peaks.get(process, 0))
+            yield result
 
     def _slices(self, per_person: Sequence[Any], number: int) -> list[Any]:
         """Return the slices of arrays that belong to the people of a block."""
         return [array[self.edges[number] : self.edges[number + 1]] for array in per_person]
+
+    def _block(self, number: int) -> Ratings:
+        if isinstance(self.log, ChunkedRatings):
+            return self.log.block(number)
+        if number not in self._views:
+            self._views[number] = self.log.run(*self.edges[number : number + 2].tolist())
+        return self._views[number]
+
+
+def _fold(stage: Callable[..., Any], blocks: Iterable[Any], pool: Threads, common: Sequence[Any], fold: bool) -> Any:
+    """Run a stage on one block with its arrays, or fold it over several."""
+    result = None
+    for block, arrays in blocks:
+        result = stage(block, pool, *((result,) if fold else ()), *common, *arrays)
+    return result
+
+
+def _fold_files(
+    stage: Callable[..., Any],
+    folder: Path,
+    numbered: Iterable[tuple[int, Sequence[Any]]],
+    n_actions: int,
+    threads: int,
+    common: Sequence[Any],
+    fold: bool,
+) -> tuple[Any, tuple[str, int]]:
+    """Run a stage on blocks on disk; also return the peak memory of the process."""
+    blocks = ((read_block(folder, number, tuple(range(n_actions))), arrays) for number, arrays in numbered)
+    with Threads(threads) as pool:
+        return _fold(stage, blocks, pool, common, fold), peak_of_process()
+
+
+def _select(block: Ratings, _: Threads, chosen: Any) -> tuple[Int32Array, FloatArray]:
+    rows = np.repeat(chosen, block.counts)
+    return block.action[rows], block.rating[rows]
 
 
 def block_edges(counts: IntArray, size: int | None = None) -> IntArray:
@@ -144,37 +224,9 @@ def block_runs(n_blocks: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(n_blocks * run // n_runs for run in range(n_runs + 1))) if n_runs else []
 
 
-class MemoryBlocks(Blocks):
-    """Blocks of a log in memory; this process works on one block after another, each with all threads.
-
-    >>> log = Ratings.from_arrays([0, 0, 1], [0, 1, 1], [5, 3, 4])
-    >>> [len(block) for block in MemoryBlocks(log, Threads(1)).map(lambda block, threads: block)]
-    [3]
-    """
-
-    log: Ratings
-
-    @cached_property
-    def _blocks(self) -> list[Ratings]:
-        return [self.log.run(low, high) for low, high in itertools.pairwise(self.edges.tolist())]
-
-    def _results(self, runs: Runs, call: Call, *, fold: bool = True, in_order: bool = True) -> Iterator[Any]:  # noqa: ARG002
-        stage, common, per_person = call
-        for low, high in runs:
-            result = None
-            for number in range(low, high):
-                arrays = self._slices(per_person, number)
-                result = stage(self._blocks[number], self.pool, *((result,) if fold else ()), *common, *arrays)
-            yield result
-
-    def subset(self, people: IntArray) -> Ratings:
-        """Return the ratings of some people."""
-        return self.log if len(people) == len(self.log.people) else self.log.subset(people)
-
-
-def as_blocks(log: "Ratings | Blocks", threads: Threads | None = None) -> Blocks:
+def as_blocks(log: Ratings | Blocks, threads: Threads | None = None) -> Blocks:
     """Return ratings in memory as blocks, by default with one thread; blocks are returned unchanged."""
-    return MemoryBlocks(log, threads or Threads(1)) if isinstance(log, Ratings) else log
+    return Blocks(log, threads or Threads(1)) if isinstance(log, Ratings) else log
 
 
 def subsample(people: IntArray, counts: IntArray, ratings: int = SAMPLE_SIZE) -> IntArray:

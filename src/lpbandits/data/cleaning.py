@@ -4,6 +4,7 @@ Each step processes one bucket at a time: all ratings of some of the people. A l
 """
 
 import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,13 +14,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lpbandits import validate
-from lpbandits.data.columns import ReadOptions, comma_hint, is_blank, is_text, number
+from lpbandits.data.columns import ReadOptions, clipped, comma_hint, is_text, number
 from lpbandits.data.layouts import LongTable, to_long
 from lpbandits.data.spill import Codes
 from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput
 from lpbandits.text import pluralize
-from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray, Label
+from lpbandits.typing import Int32Array, IntArray, Label
 
 ROW = np.dtype([("row", "i8"), ("person", "i4"), ("action", "i4"), ("rating", "f8")])
 """A rating with the indices of its person and action, and its row in the source."""
@@ -36,8 +37,8 @@ REASONS = (
 MAX_REPEATS = 2**20
 """Stop looking for repeated rows once more than this many were found."""
 
-Bucket = tuple[Int32Array, Int32Array, FloatArray]
-"""Persons, actions and ratings, sorted by person and action."""
+Bucket = Sequence[NDArray[Any]]
+"""Persons (or counts per person), actions and ratings, sorted by person and action."""
 
 
 def clean_rows(table: Table, options: ReadOptions) -> LongTable:
@@ -54,8 +55,8 @@ def clean_rows(table: Table, options: ReadOptions) -> LongTable:
         value = number(pl.col("rating"), schema["rating"], decimal_comma=options.decimal_comma)
         outside = value.is_finite() & (value.abs() > validate.MAX_ABS_VALUE)
         faults = {
-            "person is missing": is_blank("person", schema["person"], blanks=()),
-            "action is missing": is_blank("action", schema["action"], blanks=()),
+            **label_faults("person", schema["person"]),
+            **label_faults("action", schema["action"]),
             f"{word} is missing": pl.col("rating").is_null() | value.is_nan(),
             f"{word} is not a finite number": pl.col("rating").is_not_null() & (value.is_null() | value.is_infinite()),
             f"{word} is not within ±{validate.MAX_ABS_VALUE:g}": outside,
@@ -89,8 +90,25 @@ def _row_error(table: Table, long: LongTable, what: str, invalid: pl.LazyFrame, 
     if long.layout == "wide" and "rating" in what:
         what = what.replace("rating", f"rating of {first['action']!r}")
         remedy = comma_hint(first["rating"]) or "correct it, or drop the column if it is not an action"
-    shown = what.replace(" is not", f" is {first['rating']!r}, not")
+    value = first[what.partition(" ")[0]] if what.startswith(("person", "action")) else first["rating"]
+    shown = what.replace(" is not", f" is {value!r}, not")
     return InvalidInput(f"{table.place(row)}: {shown} ({count} in all); {remedy}")
+
+
+def label_faults(role: str, dtype: pl.DataType) -> dict[str, pl.Expr]:
+    """Return what may be wrong with the labels of a column (docs/files.md, Labels), and the rows where it is."""
+    column = pl.col(role)
+    if is_text(dtype):
+        text = column.cast(pl.String)
+        return {
+            f"{role} is missing": column.is_null() | (clipped(column).str.strip_chars() == ""),
+            f"{role} has a null character": text.str.contains("\0", literal=True),
+            f"{role} has more than {validate.MAX_LABEL_BYTES:,} bytes": text.str.len_bytes() > validate.MAX_LABEL_BYTES,
+        }
+    if dtype.is_float():
+        fraction = column.is_infinite() | (column.is_finite() & (column != column.round()))
+        return {f"{role} is missing": column.is_null() | column.is_nan(), f"{role} is not a whole number": fraction}
+    return {f"{role} is missing": column.is_null()}
 
 
 def label_expr(role: str, dtype: pl.DataType, *, integers: bool) -> pl.Expr:
@@ -107,7 +125,7 @@ def all_integers(role: str, dtype: pl.DataType, table: Table) -> pl.Expr:
     if dtype.is_integer():
         return ((column <= 2**63 - 1) & (column >= -(2**63))).all()
     if is_text(dtype):
-        text = column if dtype == pl.String else column.unique().cast(pl.String)
+        text = clipped(column if dtype == pl.String else column.unique())
         text = text.str.strip_suffix(".0")  # pandas writes integers as floats if some are missing
         return (text.cast(pl.Int64, strict=False).cast(pl.String) == text).fill_null(text.is_null()).all()
     if dtype.is_float():
@@ -120,8 +138,11 @@ def all_integers(role: str, dtype: pl.DataType, table: Table) -> pl.Expr:
 class Cleaner:
     """Removes repeated ratings, people and actions with few ratings, and counts what it drops.
 
-    Call `sort` for each bucket, then `finish`, then `select` for each sorted bucket in order.
+    `people` and `actions` are the labels that are kept, known once all buckets are clean.
     """
+
+    people: tuple[Label, ...]
+    actions: tuple[Label, ...]
 
     def __init__(self, table: Table, options: ReadOptions, clean: LongTable, people: Codes, actions: Codes) -> None:
         if not len(people.series):
@@ -131,23 +152,11 @@ class Cleaner:
         self._counts = np.zeros(len(actions.series), dtype=np.int64)
         self._repeats: list[NDArray[Any]] = []
         self._n_ratings = 0
-        self._kept_people = np.zeros(len(people.series), dtype=np.bool_)
-        self._kept_actions: BoolArray = np.zeros(len(actions.series), dtype=np.bool_)
         self.layout = clean.layout
         self.dropped = dict(clean.dropped)
         if options.duplicates != "error":
             self.dropped["repeated_ratings"] = 0
         self.dropped |= dict.fromkeys(REASONS, 0)
-
-    @property
-    def people(self) -> tuple[Label, ...]:
-        """Labels of the people that are kept, after `select`."""
-        return tuple(itertools.compress(self._people.labels, self._kept_people))
-
-    @property
-    def actions(self) -> tuple[Label, ...]:
-        """Labels of the actions that are kept, after `finish`."""
-        return tuple(itertools.compress(self._actions.labels, self._kept_actions))
 
     def encode(self, frame: pl.DataFrame) -> NDArray[Any]:
         """Return clean rows as `ROW`."""
@@ -156,7 +165,41 @@ class Cleaner:
         rows["person"], rows["action"] = self._people.of(frame["person"]), self._actions.of(frame["action"])
         return rows
 
-    def sort(self, rows: NDArray[Any]) -> Bucket:
+    def clean(
+        self, buckets: Iterable[NDArray[Any]], hold: Callable[[Iterable[Bucket]], Iterable[Bucket]] = list
+    ) -> Iterator[Bucket]:
+        """Yield the counts per person, the actions and the ratings of each bucket of `ROW`.
+
+        `hold` keeps sorted buckets until all are sorted: which actions are kept depends on all of them.
+        """
+        held = hold(map(self._sort, buckets))
+        if self._repeats:
+            raise self._repeat_error()
+        few = (self._counts > 0) & (self._counts < self._options.min_action)
+        self.dropped["actions_below_min_action"] = int(few.sum())
+        self.dropped["ratings_of_actions_below_min_action"] = int(self._counts[few].sum())
+        kept_actions = (self._counts > 0) & ~few
+        if not kept_actions.any():
+            raise InvalidInput(
+                f"none of the {self._n_ratings} ratings in {self._table.name} remain with min_person "
+                f"{self._options.min_person} and min_action {self._options.min_action}; lower these limits"
+            )
+        index = (np.cumsum(kept_actions) - 1).astype(np.int32)
+        kept_people = np.zeros(len(self._people.series), dtype=np.bool_)
+        for bucket in held:
+            person, action, rating = bucket
+            n_people = int(np.count_nonzero(np.diff(person, prepend=-1)))
+            if not kept_actions.all():
+                kept = kept_actions[action]
+                person, action, rating = person[kept], index[action[kept]], rating[kept]
+            starts = np.flatnonzero(np.diff(person, prepend=-1))
+            kept_people[person[starts]] = True
+            self.dropped["people_left_without_ratings"] += n_people - len(starts)
+            yield np.diff(np.append(starts, len(person))), action, rating
+        self.people = tuple(itertools.compress(self._people.labels, kept_people))
+        self.actions = tuple(itertools.compress(self._actions.labels, kept_actions))
+
+    def _sort(self, rows: NDArray[Any]) -> Bucket:
         """Return a bucket of `ROW` sorted by person and action, one rating each, without people below `min_person`."""
         duplicates = self._options.duplicates
         person, action = (np.ascontiguousarray(rows[name]) for name in ("person", "action"))
@@ -194,33 +237,6 @@ class Cleaner:
             person, action, rating = person[enough], action[enough], rating[enough]
         self._counts += np.bincount(action, minlength=len(self._counts))
         return person, action, rating
-
-    def finish(self) -> None:
-        """Keep actions with at least `min_action` ratings; raise if a rating is repeated or none is left."""
-        if self._repeats:
-            raise self._repeat_error()
-        few = (self._counts > 0) & (self._counts < self._options.min_action)
-        self.dropped["actions_below_min_action"] = int(few.sum())
-        self.dropped["ratings_of_actions_below_min_action"] = int(self._counts[few].sum())
-        self._kept_actions = (self._counts > 0) & ~few
-        if not self._kept_actions.any():
-            raise InvalidInput(
-                f"none of the {self._n_ratings} ratings in {self._table.name} remain with min_person "
-                f"{self._options.min_person} and min_action {self._options.min_action}; lower these limits"
-            )
-
-    def select(self, person: Any, action: Any, rating: Any) -> tuple[IntArray, Int32Array, FloatArray]:
-        """Return the counts per person, actions and ratings of a sorted bucket, without the actions not kept."""
-        starts = np.flatnonzero(np.diff(person, prepend=-1))
-        n_people = len(starts)
-        if not self._kept_actions.all():
-            kept = self._kept_actions[action]
-            index = (np.cumsum(self._kept_actions) - 1).astype(np.int32)
-            person, action, rating = person[kept], index[action[kept]], rating[kept]
-            starts = np.flatnonzero(np.diff(person, prepend=-1))
-        self._kept_people[person[starts]] = True
-        self.dropped["people_left_without_ratings"] += n_people - len(starts)
-        return np.diff(np.append(starts, len(person))), action, rating
 
     def _repeat_error(self) -> InvalidInput:
         rows = np.concatenate(self._repeats)

@@ -10,6 +10,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput
 
 MAX_COLUMNS = 10_000
+"""Maximum number of columns of a table that is read."""
 
 DUPLICATED = "_duplicated_"
 """Suffix of a repeated column name, followed by a number, as in polars."""
@@ -90,6 +91,15 @@ def is_text(dtype: pl.DataType) -> bool:
     return dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum)
 
 
+def clipped(column: pl.Expr) -> pl.Expr:
+    """Return a column of text or categories as text, null where a cell is longer than a label may be.
+
+    Operations on text copy it for every row, even if it is stored once.
+    """
+    text = column.cast(pl.String)
+    return pl.when(text.str.len_bytes() <= validate.MAX_LABEL_BYTES).then(text)
+
+
 def number(column: pl.Expr, dtype: pl.DataType, *, decimal_comma: bool) -> pl.Expr:
     """Return a column as floats: null where it is empty or not a number.
 
@@ -99,7 +109,7 @@ def number(column: pl.Expr, dtype: pl.DataType, *, decimal_comma: bool) -> pl.Ex
     """
     if not is_text(dtype):
         return column.cast(pl.Float64, strict=False)
-    text = column.cast(pl.String).str.strip_chars()
+    text = clipped(column).str.strip_chars()
     if decimal_comma:
         without_points = text.str.replace_all(".", "", literal=True)
         plain = pl.when(~text.str.contains(".", literal=True)).then(text)
@@ -112,7 +122,8 @@ def is_blank(name: str, dtype: pl.DataType, blanks: Sequence[str] = BLANKS) -> p
     """Return which cells of a column are empty: null, NaN, or text that is one of `blanks`."""
     column = pl.col(name)
     if is_text(dtype) and blanks:
-        return column.is_null() | column.cast(pl.String).str.strip_chars().str.to_lowercase().is_in(blanks)
+        words = clipped(column).str.strip_chars().str.to_lowercase()
+        return column.is_null() | words.is_in(blanks).fill_null(False)
     return column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
 
 

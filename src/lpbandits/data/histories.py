@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.ratings import Ratings, as_labels, offsets_of, positions, set_columns
-from lpbandits.errors import InvalidInput, translate_errors
+from lpbandits.data.ratings import Ratings, offsets_of, positions, set_columns
+from lpbandits.errors import translate_errors
 from lpbandits.model import PreferenceModel
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
@@ -46,7 +46,7 @@ class Histories:
     actions: tuple[Label, ...]
 
     def __post_init__(self) -> None:
-        set_columns(self, "reward", as_labels(self.people, "people"), labels_of(self.actions))
+        set_columns(self, "reward", validate.as_labels(self.people, name="people"), labels_of(self.actions))
 
     @classmethod
     @translate_errors("sorting histories")
@@ -69,9 +69,13 @@ class Histories:
         """
         rewards = validate.as_floats(reward, "reward", shape=(None,), max_abs=validate.MAX_ABS_VALUE)
         names = labels_of(actions)
-        occurring, n = _distinct(person, "person", len(rewards))
-        labels, a = _distinct(action, "action", len(rewards))
-        all_people = as_labels(occurring if people is None else people, "people")
+        occurring, n = validate.encode_labels(person, "person", len(rewards))
+        labels, a = validate.encode_labels(action, "action", len(rewards))
+        if people is None:
+            first = np.sort(np.unique(n, return_index=True)[1])
+            all_people = tuple(occurring[i] for i in n[first].tolist())
+        else:
+            all_people = validate.as_labels(people, name="people")
         owner = positions(occurring, all_people, np.bincount(n), "person")[n]
         codes = positions(labels, names, np.bincount(a), "action")[a]
         order = np.argsort(owner, kind="stable")
@@ -107,18 +111,4 @@ class Histories:
 
 def labels_of(actions: Any) -> tuple[Label, ...]:
     """Return the labels of a model's actions, or the given labels."""
-    return actions.actions if isinstance(actions, PreferenceModel) else as_labels(actions, "actions")
-
-
-def _distinct(labels: Any, name: str, rows: int) -> tuple[list[Label], IntArray]:
-    """Return the distinct labels in order of first occurrence, and the index of each row's label."""
-    if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "iuU":
-        entries = labels.tolist()
-    else:
-        entries = list(validate.as_list(labels, name, "labels", max_length=rows + 1))
-        entries = [validate.as_label(label, f"{name}[{i}]") for i, label in enumerate(entries)]
-    if len(entries) != rows:
-        raise InvalidInput(f"{name} has {len(entries)} entries for {rows} rewards; give three equally long lists")
-    index = {label: i for i, label in enumerate(dict.fromkeys(entries))}
-    codes = np.fromiter(map(index.__getitem__, entries), dtype=np.int64, count=rows)
-    return [validate.as_label(label, name) for label in index], codes
+    return actions.actions if isinstance(actions, PreferenceModel) else validate.as_labels(actions)

@@ -1,7 +1,7 @@
-"""Layouts of a table of ratings (long, wide, rankings): which columns it has, brought to one rating per row."""
+"""Recognise the layout of a table of ratings (long, wide, rankings), and convert it to one rating per row."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -22,6 +22,9 @@ KNOWN_NAMES = {
 
 RANKS = ("rank", "ranking", "place", "position")
 """Names that suggest ranks. A rank column is never guessed: naming it (rank=…) confirms that 1 is best."""
+
+BYTES_PER_CELL = 100
+"""Memory that a cell of a wide table takes while it is read."""
 
 NOT_ACTIONS = "timestamp|time|date|datetime|year|age|weight|count|rank|place|position|index"
 """Names of numeric columns that are probably not actions: a table with one of them is not recognised as wide."""
@@ -54,14 +57,21 @@ def to_long(table: Table, options: ReadOptions) -> LongTable:
             )
         return LongTable(table.read().lazy(), "rankings", ranks=True)
     if table.known and layout not in ("auto", "long"):
-        raise InvalidInput(f"layout is {layout!r}, but {table.name} has one rating per row; remove it (--layout)")
-    if layout == "auto":
+        raise InvalidInput(f"layout is {layout!r}, but {table.name} has one rating per row; remove layout (--layout)")
+    columns = [*table.names, *table.lacking]
+    named = table.known or any(name is not None for name in (options.action, options.rating, options.rank))
+    if layout == "auto" and (named or like(columns, "action") or like(columns, "rating")):
+        layout = "long"
+    elif layout == "auto":
         layout, person = _recognise(table, options)
     if layout == "long":
-        chosen = guess_columns(table, options.columns)
-        ranks = "rank" in chosen
-        chosen = {"rating" if role == "rank" else role: index for role, index in chosen.items()}
-        return LongTable(table.columns(**chosen), "long", ranks=ranks)
+        roles = ("person", "action", "rating" if options.rank is None else "rank")
+        chosen = {role: find_column(table, role, options.columns[role]) for role in roles}
+        if len(set(chosen.values())) < len(chosen):
+            names = _join(table.names[index] for index in chosen.values())
+            raise InvalidInput(f"{', '.join(roles)} must be three columns of {table.name}, got {names}; name others")
+        rows = table.columns(**dict(zip(KNOWN_NAMES, chosen.values(), strict=True)))
+        return LongTable(rows, "long", ranks=options.rank is not None)
     _refuse(options, ("action", "rating", "rank"), f"with layout {layout!r} only the person has a column to name")
     for column, file in table.lacking.items():
         raise lacks(file, column, f"in a table with layout {layout!r}")
@@ -86,10 +96,8 @@ def _refuse(options: ReadOptions, roles: tuple[str, ...], why: str) -> None:
 def _recognise(table: Table, options: ReadOptions) -> tuple[str, int | None]:
     """Return the layout and the person's column of a table that is unambiguously wide or rankings; otherwise long."""
     names = table.names
-    known = [*names, *table.lacking]
-    named = table.known or any(name is not None for name in (options.action, options.rating, options.rank))
     people = [options.person] if options.person is not None else like(names, "person")
-    if named or like(known, "action") or like(known, "rating") or len(people) != 1 or people[0] not in names:
+    if len(people) != 1 or people[0] not in names:
         return "long", None
     person = names.index(people[0])
     others = [i for i in range(len(names)) if i != person]
@@ -109,8 +117,10 @@ def _is_wide(table: Table, person: int, others: list[int]) -> bool:
     Numbers may have a decimal comma, which is reported when they are read.
     """
     people = table.columns(person=person).filter(~pl.col("blank"))
-    if people.select(pl.col("person").is_duplicated().any()).collect(engine="streaming").item():
+    rows, repeated = people.select(pl.len(), pl.col("person").is_duplicated().any()).collect(engine="streaming").row(0)
+    if repeated:
         return False
+    check_cells(rows, len(others))
     try:
         cells = _cells(table, person, others, "wide")
     except InvalidInput:
@@ -128,17 +138,19 @@ def _unpivot(table: Table, person: int, layout: str) -> LongTable:
     rows, blank = (
         table.columns(person=person).select(pl.len(), pl.col("blank").sum()).collect(engine="streaming").row(0)
     )
-    check_memory(
-        f"a table of {rows:,} rows and {len(others):,} columns",
-        "give one rating per row instead, in three columns",
-        40 * rows * len(others),
-    )
+    check_cells(rows, len(others))
     long = _cells(table, person, others, layout).collect(engine="streaming")
     dropped = {"blank_lines": blank, "rows_without_ratings": rows - blank - long["row"].n_unique()}
     if layout == "rankings":
         return LongTable(long.sort("row", "rating").lazy(), layout, ranks=True, dropped=dropped)
     dropped["columns_without_ratings"] = len(others) - long["action"].n_unique()
     return LongTable(long.lazy(), layout, dropped=dropped)
+
+
+def check_cells(rows: int, columns: int) -> None:
+    """Raise if the cells of a wide table, empty or not, do not fit in memory."""
+    what, remedy = f"a table of {rows:,} rows and {columns:,} columns", "give one rating per row, in three columns"
+    check_memory(what, remedy, BYTES_PER_CELL * rows * columns)
 
 
 def _other_columns(table: Table, person: int) -> list[int]:
@@ -199,25 +211,12 @@ def _label(name: str, dtype: pl.DataType) -> pl.Expr:
     return pl.when(~is_blank(name, dtype, blanks=("",))).then(cell.cast(pl.String)).alias(name)
 
 
-def guess_columns(
-    table: Table, named: Mapping[str, str | None], roles: Sequence[str] = tuple(KNOWN_NAMES)
-) -> dict[str, int]:
-    """Return the number of the column of each role: person, action and rating (or rank, if that is named).
-
-    >>> guess_columns(Table("books", pl.LazyFrame({"User-ID": [1], "ISBN": [7], "Book-Rating": [5]})), {})
-    {'person': 0, 'action': 1, 'rating': 2}
-    """
-    last = "rating" if named.get("rank") is None else "rank"
-    renamed = [last if role == "rating" else role for role in roles]
-    chosen = {role: find_column(table, role, named.get(role)) for role in renamed}
-    if len(set(chosen.values())) < len(chosen):
-        names = _join(table.names[index] for index in chosen.values())
-        raise InvalidInput(f"person, action and {last} must be three columns of {table.name}, got {names}; name others")
-    return chosen
-
-
 def find_column(table: Table, role: str, wanted: str | None) -> int:
-    """Return the number of the column with the wanted name, by default of the only one whose name suggests the role."""
+    """Return the number of the column with the wanted name, by default of the only one whose name suggests the role.
+
+    >>> find_column(Table("books", pl.LazyFrame({"User-ID": [1], "ISBN": [7], "Book-Rating": [5]})), "action", None)
+    1
+    """
     names, lacking = table.names, table.lacking
     candidates = like(names, role) if wanted is None else [name for name in names if name == wanted]
     if len(candidates) == 1:

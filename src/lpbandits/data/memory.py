@@ -7,11 +7,15 @@ done within the limit is refused before it starts. Sizes are estimates from meas
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import memory_limit
 from lpbandits.text import size_text
 from lpbandits.typing import Label
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # Bytes of a process
 BYTES_PER_PROCESS = 400 * 10**6  # this one, with its libraries and compiled kernels
@@ -31,7 +35,7 @@ BYTES_PER_TASTE_PAIR = 12 * 8  # covariances of a taste model
 BYTES_PER_SENT_PAIR = 6  # partial sums that a worker sends, for each group of people
 
 AHEAD = 2
-"""Maximum number of large results per worker that are held until earlier ones arrive."""
+"""Maximum number of large results per worker that wait in memory for earlier ones."""
 
 COPIES_PER_WORKER = 3
 """Copies that a worker holds of an array it sends: the array, its serialised bytes and the transfer buffer."""
@@ -100,7 +104,7 @@ class MemoryBudget:
 
 
 def memory_budget(
-    people: Sequence[Label],
+    people: "Sequence[Label] | pl.Series",
     *,
     block: int,
     held: int = 0,
@@ -120,7 +124,7 @@ def memory_budget(
     return MemoryBudget(limit, used_bytes, local_workers, workers, set_by_user=limit_bytes is not None)
 
 
-def people_size(people: Sequence[Label]) -> int:
+def people_size(people: "Sequence[Label] | pl.Series") -> int:
     """Return the bytes that people take, from the size of the first labels.
 
     >>> people_size(["ann", "bo"])

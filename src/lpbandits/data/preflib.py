@@ -6,31 +6,22 @@ Each line holds a number of voters and the order that they share, with ties in b
 import re
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from lpbandits.data.tables import DAMAGED, Table
+from lpbandits.data.tables import DAMAGED, Table, first_line
 from lpbandits.errors import InvalidInput
-from lpbandits.limits import check_memory
 
 MAX_ALTERNATIVES = 1_000_000
+MAX_RANKS = 2**23
+"""Maximum number of ranked alternatives, summed over all voters: a line may state any number of voters."""
 _NAME = re.compile(r"ALTERNATIVE NAME ([0-9]{1,9})")
 _LINE = re.compile(r"([0-9]{1,18})\s*:\s*(.*)")
 _NUMBER = r"\s*[0-9]{1,9}\s*"
 _GROUP = rf"(?:{_NUMBER}|\s*\{{{_NUMBER}(?:,{_NUMBER})*\}}\s*)"
 _ORDER = re.compile(rf"{_GROUP}(?:,{_GROUP})*")
 _COUNTS = ("NUMBER ALTERNATIVES", "NUMBER VOTERS", "NUMBER UNIQUE ORDERS")
-
-
-class _Order(NamedTuple):
-    """A line of orders: its number, how many voters share it, the alternatives and their ranks."""
-
-    row: int
-    voters: int
-    alternatives: list[int]
-    ranks: list[int]
 
 
 class PrefLibTable(Table):
@@ -40,37 +31,44 @@ class PrefLibTable(Table):
     remedy = DAMAGED
 
     def __init__(self, name: str, path: Path) -> None:
+        first_line(name, path)
         super().__init__(name, pl.LazyFrame(), rows=path.stat().st_size // 16)
         self._path = path
         self._names: dict[int, str] = {}
         self._stated: dict[str, int] = {}
-        self._orders: list[_Order] = []
 
     def read(self) -> pl.DataFrame:
         """Return one row per voter and ranked alternative, with its rank as rating; voters are numbered from 1."""
+        lines = []
         with self._path.open("rb") as raw:
             for row, line in enumerate(raw):
+                place = self.place(row)
                 try:
                     text = line.decode("utf-8-sig" if row == 0 else "utf-8").strip()
                 except UnicodeDecodeError:
-                    raise InvalidInput(f"{self.place(row)}: it is not UTF-8 text; save the file as UTF-8") from None
+                    raise InvalidInput(f"{place}: it is not UTF-8 text; save the file as UTF-8") from None
                 if text.startswith("#"):
-                    self._read_metadata(text[1:], self.place(row))
+                    self._read_metadata(text[1:], place)
                 elif text:
-                    self._read_order(row, text)
-        labels = pl.Series(self._check(), dtype=pl.String)
-        voters = sum(order.voters for order in self._orders)
-        size = 100 * sum(order.voters * len(order.ranks) for order in self._orders)
-        check_memory(f"{self.name} with {voters:,} voters", "give fewer voters", size)
-        orders = pl.DataFrame(self._orders)
+                    lines.append((row, *self._read_order(text, place)))
+        if not lines:
+            raise InvalidInput(f"{self.name} has no orders; {DAMAGED}")
+        orders = pl.DataFrame(lines, schema=["row", "voters", "alternative", "rank"], orient="row")
+        labels = pl.Series(self._labels(orders), dtype=pl.String)
+        size = sum(voters * len(ranks) for _, voters, _, ranks in lines)
+        if size > MAX_RANKS:
+            raise InvalidInput(
+                f"the voters of {self.name} rank {size:,} alternatives in all; the limit is {MAX_RANKS:,}: divide all "
+                "numbers of voters by a common factor"
+            )
         people = orders[np.repeat(np.arange(len(orders)), orders["voters"])].with_row_index("person", offset=1)
-        places = people.explode("alternatives", "ranks")
+        places = people.explode("alternative", "rank")
         return places.select(
             "row",
             pl.lit(False).alias("blank"),
             "person",
-            labels.gather(places["alternatives"] - 1).alias("action"),
-            pl.col("ranks").cast(pl.Float64).alias("rating"),
+            labels.gather(places["alternative"] - 1).alias("action"),
+            pl.col("rank").cast(pl.Float64).alias("rating"),
         )
 
     def _read_metadata(self, note: str, place: str) -> None:
@@ -86,8 +84,9 @@ class PrefLibTable(Table):
                 raise InvalidInput(f"{place}: {key} is {value[:40]!r}, not a whole number; {DAMAGED}")
             self._stated[key] = int(value)
 
-    def _read_order(self, row: int, line: str) -> None:
-        place, match = self.place(row), _LINE.fullmatch(line)
+    def _read_order(self, line: str, place: str) -> tuple[int, list[int], list[int]]:
+        """Return the number of voters of a line, the alternatives that they rank, and their ranks."""
+        match = _LINE.fullmatch(line)
         if match is None:
             old = "PrefLib files from before 2022 have a different format: download the current version"
             remedy = "correct or remove the line" if self._stated else old
@@ -107,19 +106,16 @@ class PrefLibTable(Table):
             raise InvalidInput(
                 f"{place}: alternative {again} is ranked twice; each may be ranked once: correct the line"
             )
-        ranks = [rank for rank, group in enumerate(groups, start=1) for _ in group]
-        self._orders.append(_Order(row, voters, order, ranks))
+        return voters, order, [rank for rank, group in enumerate(groups, start=1) for _ in group]
 
-    def _check(self) -> list[str]:
+    def _labels(self, orders: pl.DataFrame) -> list[str]:
         """Return the label of each alternative; raise if the stated numbers or the suffix of the file do not match."""
-        if not self._orders:
-            raise InvalidInput(f"{self.name} has no orders; {DAMAGED}")
-        seen = {alternative for order in self._orders for alternative in order.alternatives} | self._names.keys()
+        seen = set(orders["alternative"].explode()) | self._names.keys()
         n_alternatives = self._stated.get("NUMBER ALTERNATIVES", max(seen))
         actual = {
             "NUMBER ALTERNATIVES": len(self._names) if self._names else n_alternatives,
-            "NUMBER VOTERS": sum(order.voters for order in self._orders),
-            "NUMBER UNIQUE ORDERS": len(self._orders),
+            "NUMBER VOTERS": sum(orders["voters"].to_list()),
+            "NUMBER UNIQUE ORDERS": len(orders),
         }
         for key, number in self._stated.items():
             if number != actual[key]:
@@ -131,14 +127,14 @@ class PrefLibTable(Table):
                     f"{self.name} has an alternative {alternative}; they are numbered from 1 to {most}: {DAMAGED}"
                 )
         form = self.name.lower().removesuffix(".gz")[-3:]  # soc and toc are complete, soc and soi have no ties
-        for order in self._orders:
-            place, n_ranked = self.place(order.row), len(order.ranks)
+        for row, _, _, ranks in orders.iter_rows():
+            place, n_ranked = self.place(row), len(ranks)
             if form.endswith("c") and n_ranked < n_alternatives:
                 raise InvalidInput(
                     f"{place}: it ranks {n_ranked} of {n_alternatives} alternatives, but .{form} files rank all; "
                     f"{DAMAGED}, or rename it to .{form[:-1]}i"
                 )
-            if form.startswith("s") and order.ranks[-1] < n_ranked:
+            if form.startswith("s") and ranks[-1] < n_ranked:
                 raise InvalidInput(f"{place}: it has ties, but .{form} files have none; rename it to .t{form[1:]}")
         labels = [self._names.get(i) or str(i) for i in range(1, max(seen) + 1)]
         label, count = Counter(labels).most_common(1)[0]

@@ -16,7 +16,7 @@ from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
 MAX_RATINGS = 2**31 - 1
-"""Positions in the log have 32 bits."""
+"""Maximum number of ratings of a log in memory: positions have 32 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +30,10 @@ class Ratings:
     action
         Index of the rated action, increasing within a person.
     rating
-        Finite ratings; higher is better. Orderings depend only on their order within a person; clusters, means, noise
+        Finite ratings; higher is better. Comparisons depend only on their order within a person; clusters, means, noise
         and the taste model also use the values.
     people, actions
-        Labels, sorted.
+        Distinct labels; sorted if they were read from a table.
     dropped
         Number of rows, people and actions that were not kept, by reason.
     layout
@@ -54,7 +54,7 @@ class Ratings:
     layout: str = "long"
 
     def __post_init__(self) -> None:
-        people, actions = (as_labels(getattr(self, name), name) for name in ("people", "actions"))
+        people, actions = (validate.as_labels(getattr(self, name), name=name) for name in ("people", "actions"))
         set_columns(self, "rating", people, actions)
         offsets = self.offsets[1:-1]
         rises = self.action[1:] > self.action[:-1]
@@ -73,19 +73,13 @@ class Ratings:
         >>> log.people, log.actions, log.offsets.tolist(), log.rating.tolist()
         (('ann', 'bob'), ('jam', 'tea'), [0, 2, 3], [3.0, 5.0, 4.0])
         """
-        who, which = validate.as_array(person, "person"), validate.as_array(action, "action")
         values = validate.as_floats(rating, "rating", shape=(None,), max_abs=validate.MAX_ABS_VALUE)
-        if who.shape != values.shape or which.shape != values.shape:
-            raise InvalidInput(
-                f"person, action and rating have shapes {who.shape}, {which.shape} and {values.shape}; "
-                "they must have equal length"
-            )
-        people, n = _coded(who, "person")
-        labels, a = _coded(which, "action")
+        people, n = validate.encode_labels(person, "person", len(values))
+        labels, a = validate.encode_labels(action, "action", len(values))
+        names = tuple(labels) if actions is None else validate.as_labels(actions)
         if actions is not None:
-            names = as_labels(actions, "actions")
-            a, labels = positions(labels, names, np.bincount(a), "action")[a], names
-        return cls.from_codes(n, a, values, people=people, actions=labels)
+            a = positions(labels, names, np.bincount(a), "action")[a]
+        return cls.from_codes(n, a, values, people=tuple(people), actions=names)
 
     @classmethod
     def from_matrix(
@@ -93,7 +87,7 @@ class Ratings:
     ) -> "Ratings":
         """Return the log of a people × actions matrix with NaN for missing ratings.
 
-        People and actions keep their order, also those without ratings. By default their labels are 0, 1, …
+        People and actions keep their order, including those without ratings. By default their labels are 0, 1, …
 
         >>> log = Ratings.from_matrix([[5, np.nan, 3], [np.nan, 4, 1]], actions=["tea", "jam", "milk"])
         >>> log.counts.tolist(), log.rating.tolist()
@@ -230,7 +224,7 @@ def hash_of(people: Sequence[Label], actions: Sequence[Label], arrays: Iterable[
 
 
 def check_count(n_ratings: int) -> None:
-    """Raise if a log has more ratings than fit in memory."""
+    """Raise if a log in memory has more ratings than 32-bit positions can address."""
     if n_ratings > MAX_RATINGS:
         raise InvalidInput(
             f"there are {n_ratings:,} ratings; the limit is {MAX_RATINGS:,}: keep a sample of the people"
@@ -256,12 +250,6 @@ def set_columns(log: Any, name: str, people: tuple[Label, ...], actions: tuple[L
         object.__setattr__(log, field_name, value)
 
 
-def as_labels(labels: Any, name: str) -> tuple[Label, ...]:
-    """Return distinct labels of people or actions."""
-    known = labels if isinstance(labels, tuple | list | range) else tuple(validate.as_list(labels, name, "labels"))
-    return validate.as_labels(known, len(known), name)
-
-
 def positions(labels: Sequence[Label], known: Sequence[Label], counts: IntArray, name: str) -> IntArray:
     """Return the index of each label among the known ones; an unknown label, with its number of rows, raises."""
     index = {label: i for i, label in enumerate(known)}
@@ -285,12 +273,3 @@ def as_ratings(value: Any) -> Ratings:
             "or, for a fit, `with spill_ratings(…) as log`"
         )
     return value
-
-
-def _coded(labels: Any, name: str) -> tuple[tuple[Label, ...], IntArray]:
-    """Return the sorted labels, and the index of each entry's label."""
-    try:
-        unique, codes = np.unique(labels, return_inverse=True)
-    except validate.CONVERSION_ERRORS:
-        raise InvalidInput(f"{name} holds labels that cannot be sorted; give text, or whole numbers") from None
-    return tuple(unique.tolist()), codes

@@ -6,17 +6,26 @@ cleaned on its own; only labels, counts per person and one bucket are in memory 
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
+import polars as pl
 
 from lpbandits import validate
-from lpbandits.data.chunked import ChunkedRatings, read_arrays
+from lpbandits.data.blocks import largest_block
+from lpbandits.data.chunked import ChunkedRatings
 from lpbandits.data.cleaning import ROW, Cleaner, clean_rows
 from lpbandits.data.columns import ReadOptions
-from lpbandits.data.memory import BYTES_PER_PROCESS, BYTES_PER_READER, people_size, round_up
+from lpbandits.data.memory import (
+    BYTES_PER_PROCESS,
+    BYTES_PER_READER,
+    BYTES_PER_TASTE_PAIR,
+    memory_budget,
+    people_size,
+    round_up,
+)
 from lpbandits.data.ratings import Ratings, check_count, offsets_of
 from lpbandits.data.sources import RatingsSource, open_table
 from lpbandits.data.spill import Codes, Scratch, count_labels, write_blocks
@@ -27,7 +36,8 @@ from lpbandits.io.paths import as_path
 from lpbandits.limits import memory_limit
 from lpbandits.progress import Progress
 from lpbandits.text import size_text
-from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
+
+T = TypeVar("T")
 
 BYTES_PER_READ_RATING = 100
 """Bytes per rating of a log that is read and fitted in memory, or of a bucket that is sorted."""
@@ -42,7 +52,6 @@ BATCH = 2**18
 """Rows read at a time; more need more memory and are not faster."""
 
 
-@translate_errors("reading ratings")
 def read_ratings(
     source: RatingsSource,
     *,
@@ -109,7 +118,9 @@ def read_ratings(
     >>> wide.layout, wide.actions, wide.rating.tolist()
     ('wide', ('jam', 'tea'), [3.0, 5.0, 4.0])
     """
-    options = ReadOptions(
+    with open_ratings(
+        source,
+        files=False,
         layout=layout,
         person=person,
         action=action,
@@ -120,9 +131,8 @@ def read_ratings(
         min_person=min_person,
         min_action=min_action,
         unpack_limit=unpack_limit,
-    )
-    with open_table(source, options) as table:
-        return cast("Ratings", _read(table, options))
+    ) as log:
+        return cast("Ratings", log)
 
 
 @contextlib.contextmanager
@@ -131,18 +141,20 @@ def open_ratings(
     *,
     max_memory: int | str | None = None,
     scratch: "str | os.PathLike[str] | None" = None,
-    files: bool = False,
+    files: bool | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Iterator[Ratings | ChunkedRatings]:
-    """Read a log into memory if it fits, otherwise (or with `files` or `scratch`) onto disk as `spill_ratings` does.
+    """Read a log into memory if it fits, otherwise (or with `scratch`) onto disk as `spill_ratings` does.
+
+    `files` decides instead: True for the disk, False for the memory.
 
     >>> import polars as pl
     >>> rows = pl.DataFrame({"person": [1, 1, 2], "action": [10, 20, 10], "rating": [5, 3, 4]})
     >>> with open_ratings(rows) as log: log
     <Ratings: 3 by 2 people of 2 actions>
     """
-    settings, folder = ReadOptions(**options), None
+    settings, report = ReadOptions(**options), progress or (lambda *_: None)
     limit = None if max_memory is None else validate.as_bytes(max_memory, "max_memory")
     if limit is not None and limit < BYTES_PER_READER:
         raise InvalidInput(
@@ -151,11 +163,28 @@ def open_ratings(
         )
     with contextlib.ExitStack() as stack:
         with translate_errors("reading ratings"), open_table(source, settings) as table:
-            rows = table.estimated_rows
-            fits = limit is None if rows is None else _fits_in(rows, limit or memory_limit())
-            if validate.as_flag(files, "files") or scratch is not None or not fits:
+            n_rows = table.estimated_rows
+            fits = limit is None if n_rows is None else _fits_in(n_rows, limit or memory_limit())
+            spill = scratch is not None or not fits if files is None else validate.as_flag(files, "files")
+            if spill:
                 folder = stack.enter_context(temporary_folder(None if scratch is None else as_path(scratch).absolute()))
-            log = _read(table, settings, folder, limit, progress)
+            report("read", 0, 1)
+            clean = clean_rows(table, settings)
+            with table.readable():
+                rows = clean.rows if spill else clean.rows.collect(engine="streaming").lazy()
+                people, actions = count_labels(rows, BATCH)
+            cleaner = Cleaner(table, settings, clean, Codes(people["person"]), Codes(actions["action"]))
+            if not spill and files is None and limit is not None and _fit_size(people, len(actions)) > limit:
+                spill, folder = True, stack.enter_context(temporary_folder())
+            log: Ratings | ChunkedRatings
+            if spill:
+                log = _spill(table, rows, people, cleaner, folder, limit, report)
+            else:
+                check_count(int(people["len"].sum()))
+                ((counts, action, rating),) = cleaner.clean([cleaner.encode(rows.collect())])
+                labels = cleaner.people, cleaner.actions
+                log = Ratings.trusted(offsets_of(counts), action, rating, *labels, cleaner.layout, cleaner.dropped)
+                report("read", 1, 1)
         yield log
 
 
@@ -204,34 +233,25 @@ def _fits_in(n_ratings: int, limit: int) -> bool:
     return BYTES_PER_READER + size <= limit or BYTES_PER_PROCESS + size <= BYTES_PER_READER
 
 
-def _read(
+def _fit_size(people: pl.DataFrame, n_actions: int) -> int:
+    """Return the bytes that a fit takes if its log is in memory."""
+    counts = people["len"].to_numpy()
+    budget = memory_budget(people["person"], block=largest_block(counts), held=int(counts.sum()))
+    return budget.used_bytes + BYTES_PER_TASTE_PAIR * n_actions**2
+
+
+def _spill(
     table: Table,
-    options: ReadOptions,
-    folder: Path | None = None,
-    max_memory: int | None = None,
-    progress: Progress | None = None,
-) -> Ratings | ChunkedRatings:
-    """Read a log by buckets of people: in memory as one bucket, in a folder as many, which become blocks."""
-    report = progress or (lambda *_: None)
-    report("read", 0, 1)
-    clean = clean_rows(table, options)
-    rows = clean.rows
-    with table.readable():
-        if folder is None:
-            rows = rows.collect(engine="streaming").lazy()
-        people, actions = count_labels(rows, BATCH)
-    codes = Codes(people["person"]), Codes(actions["action"])
-    cleaner = Cleaner(table, options, clean, *codes)
+    rows: pl.LazyFrame,
+    people: pl.DataFrame,
+    cleaner: Cleaner,
+    folder: Path,
+    max_memory: int | None,
+    report: Progress,
+) -> ChunkedRatings:
+    """Scatter clean rows to buckets of people on disk, clean each bucket, and write the blocks."""
     n_ratings = int(people["len"].sum())
-    if folder is None:
-        check_count(n_ratings)
-        sorted_rows = cleaner.sort(cleaner.encode(rows.collect()))
-        report("read", 1, 1)
-        cleaner.finish()
-        counts, action, rating = cleaner.select(*sorted_rows)
-        labels = cleaner.people, cleaner.actions
-        return Ratings.trusted(offsets_of(counts), action, rating, *labels, cleaner.layout, cleaner.dropped)
-    size = _bucket_size(n_ratings, codes[0].labels, max_memory)
+    size = _bucket_size(n_ratings, people["person"], max_memory)
     bucket_of = np.unique(np.cumsum(people["len"].to_numpy()) // size, return_inverse=True)[1]  # people are not split
     n_buckets, done = int(bucket_of[-1]) + 1, 0
     scratch = Scratch(folder, needed=ROW.itemsize * n_ratings)
@@ -240,21 +260,18 @@ def _read(
             batch = cleaner.encode(frame)
             scratch.scatter(bucket_of[batch["person"]], batch)
             report("read", done := done + len(frame), n_ratings)
-    for number in range(n_buckets):
-        bucket = scratch.pop(f"bucket-{number}", lambda path: np.fromfile(path, dtype=ROW))
-        scratch.write(f"sorted-{number}", *cleaner.sort(bucket))
-        report("sort", number + 1, n_buckets)
-    cleaner.finish()
 
-    def selected() -> Iterator[tuple[IntArray, Int32Array, FloatArray]]:
-        for number in range(n_buckets):
-            yield cleaner.select(*scratch.pop(f"sorted-{number}", read_arrays))
-            report("write", number + 1, n_buckets)
+    def reported(stage: str, items: Iterable[T]) -> Iterator[T]:
+        for number, item in enumerate(items, start=1):
+            yield item
+            report(stage, number, n_buckets)
 
-    return write_blocks(scratch, selected(), cleaner)
+    buckets = (scratch.pop(f"bucket-{number}", lambda path: np.fromfile(path, ROW)) for number in range(n_buckets))
+    pieces = cleaner.clean(reported("sort", buckets), scratch.hold)
+    return write_blocks(scratch, reported("write", pieces), cleaner)
 
 
-def _bucket_size(rows: int, people: Sequence[Label], max_memory: int | None) -> int:
+def _bucket_size(rows: int, people: pl.Series, max_memory: int | None) -> int:
     """Return the ratings per bucket, from the memory limit and the number of files."""
     least = max(MIN_BUCKET, -(-rows // MAX_BUCKETS))
     held = BYTES_PER_READER + people_size(people) + least * BYTES_PER_READ_RATING

@@ -14,15 +14,12 @@ import polars as pl
 from lpbandits.data.columns import ReadOptions, unique_names
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.tables import DAMAGED, EMPTY_LINE, PandasTable, ParquetTable, Table, TextTable
-from lpbandits.errors import InvalidInput, reason
+from lpbandits.errors import InvalidInput, check_fork, reason
 from lpbandits.io.compressed import check_archive, decompressed, extract, temporary_folder
 from lpbandits.io.paths import as_path
 
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
 """Names of the ratings in a MovieLens folder or zip."""
-
-MOVIELENS = ("userId", "movieId", "rating")
-"""Columns of the MovieLens files without a header line."""
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 """Suffixes of PrefLib's files of rankings."""
@@ -50,33 +47,65 @@ def open_table(origin: Any, options: ReadOptions, *, narrow: bool = False) -> It
 
     With `narrow`, a table may have a single column.
     """
+    check_fork()
     if isinstance(origin, pl.DataFrame | pl.LazyFrame):
         yield Table("the frame", origin.lazy(), rows=0 if isinstance(origin, pl.DataFrame) else None)
         return
     if isinstance(origin, PandasFrame):
         yield PandasTable("the frame", origin, wide=options.layout == "wide")
         return
-    name, paths = find_files(origin)
-    if paths[0].suffix.lower() == ".parquet":
+    if isinstance(origin, str | os.PathLike) and os.path.isfile(origin):  # noqa: PTH113 - False for an invalid name
+        path = as_path(origin)
+        name, paths = path.name, [path]
+    else:
+        name, paths = find_files(origin)
+        path = paths[0]
+    if path.suffix.lower() == ".parquet":
         folder = os.path.commonpath([path.absolute().parent for path in paths])
         names = [path.absolute().relative_to(folder).as_posix() for path in paths]
-        yield ParquetTable(name if len(paths) > 1 else names[0], paths, names)
+        with _utf8_names(paths) as readable:
+            yield ParquetTable(name if len(paths) > 1 else names[0], readable, names)
         return
-    path = paths[0]
+    limit = options.unpack_limit
     with contextlib.ExitStack() as stack:
+        (path,) = stack.enter_context(_utf8_names(paths))
         try:
             if path.suffix.lower() == ".zip":
-                path, name = _unpack(path, stack.enter_context(temporary_folder()), options.unpack_limit)
-            table = _open_file(path, name, options.unpack_limit, stack, narrow=narrow)
+                path, name = _unpack(path, stack.enter_context(temporary_folder()), limit)
+            file = path.name.lower()
+            if file.endswith(".parquet.gz"):
+                raise InvalidInput(f"{name} is gzipped Parquet, which is compressed already; unpack it: gunzip {name}")
+            if file.endswith(".parquet"):
+                table: Table = ParquetTable(name, [path], [name])
+            elif file.endswith(".xlsx"):
+                table = _open_workbook(path, name, limit)
+            else:
+                text = stack.enter_context(decompressed(path, name, limit))
+                preflib = file.removesuffix(".gz").endswith(PREFLIB)
+                table = PrefLibTable(name, text) if preflib else TextTable(name, text, path.name, narrow=narrow)
         except (OSError, EOFError, zlib.error) as error:
             raise InvalidInput(f"cannot read {name}: {error}; {DAMAGED}") from None
         yield table
 
 
+@contextlib.contextmanager
+def _utf8_names(paths: list[Path]) -> Iterator[list[Path]]:
+    """Yield the paths, or links to them in a temporary folder if one is not UTF-8: polars cannot open such a path."""
+    if all(str(path).encode(errors="replace").decode() == str(path) for path in paths):
+        yield paths
+        return
+    with temporary_folder() as folder:
+        links = [folder / str(i) / os.fsencode(path.name).decode(errors="replace") for i, path in enumerate(paths)]
+        for link, path in zip(links, paths, strict=True):
+            link.parent.mkdir()
+            link.symlink_to(path.absolute())
+        yield links
+
+
 def find_files(origin: Any) -> tuple[str, list[Path]]:
     """Return the name in messages and the files of a path, pattern, folder or list; several are all Parquet files.
 
-    Subfolders and hidden files of a folder are ignored, and so are its other files.
+    Of a folder only the Parquet files are read; subfolders and hidden files are ignored.
     """
     if isinstance(origin, list | tuple) and origin and all(isinstance(path, str | os.PathLike) for path in origin):
         return _check_files("the list of files", [as_path(path) for path in origin])
@@ -87,8 +116,6 @@ def find_files(origin: Any) -> tuple[str, list[Path]]:
         )
     place = as_path(origin)
     try:
-        if place.is_file():
-            return place.name, [place]
         if place.is_dir():
             return _find_in_folder(place)
         if place.exists():
@@ -160,39 +187,6 @@ def _unpack(archive: Path, folder: Path, limit: int | None) -> tuple[Path, str]:
         if member in extracted:
             return folder / member, extracted[member]
     raise InvalidInput(f"{archive} holds no ratings: none of {', '.join(MEMBERS)}; unpack it and name the file")
-
-
-def _open_file(path: Path, name: str, limit: int | None, stack: contextlib.ExitStack, *, narrow: bool) -> Table:
-    """Open one file, whose format follows from its name and first line; a decompressed copy is put on the stack."""
-    file = path.name.lower()
-    if file.endswith(".parquet.gz"):
-        raise InvalidInput(f"{name} is gzipped Parquet; Parquet is compressed already, so unpack it: gunzip {name}")
-    if file.endswith(".parquet"):
-        return ParquetTable(name, [path], [name])
-    if file.endswith(".xlsx"):
-        return _open_workbook(path, name, limit)
-    text = stack.enter_context(decompressed(path, name, limit))
-    with text.open("rb") as raw:
-        start = raw.readline(2**20)
-    if not start.strip():
-        raise InvalidInput(f"{name} is empty or starts with a blank line; its first line must name the columns")
-    try:
-        line = start.decode("utf-8-sig").rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{name} is not UTF-8 text; save it as UTF-8 CSV or as Parquet") from None
-    if file.removesuffix(".gz").endswith(PREFLIB):
-        return PrefLibTable(name, text)
-    if path.name == "u.data":
-        return TextTable(name, text, "\t", MOVIELENS)
-    if "::" in line and file.endswith(".dat"):
-        return TextTable(name, text, ":", MOVIELENS, step=2)
-    separator = max(",\t;|", key=line.count)
-    if not line.count(separator) and not narrow:
-        raise InvalidInput(
-            f"{name} is not a table: its first line {line[:60]!r} has no comma, tab, semicolon or bar; give a CSV, TSV "
-            "or Parquet file with one rating per row"
-        )
-    return TextTable(name, text, separator)
 
 
 def _open_workbook(path: Path, name: str, limit: int | None) -> Table:

@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from lpbandits.data.blocks import block_edges
-from lpbandits.data.chunked import ChunkedRatings, block_name
+from lpbandits.data.chunked import ChunkedRatings, block_name, read_arrays
 from lpbandits.data.ratings import Ratings, offsets_of
 from lpbandits.errors import InvalidInput
 from lpbandits.io.atomic import space_for
@@ -83,7 +83,6 @@ class Scratch:
     `needed` bytes must be free on the disk.
 
     >>> import tempfile
-    >>> from lpbandits.data.chunked import read_arrays
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     scratch = Scratch(Path(folder), needed=1000)
     ...     scratch.write("a", np.arange(2), np.arange(3), np.ones(1))
@@ -117,6 +116,14 @@ class Scratch:
         path.unlink()
         return content
 
+    def hold(self, buckets: Iterable[Sequence[NDArray[Any]]]) -> Iterator[list[NDArray[Any]]]:
+        """Write each bucket to a file; return an iterator that reads and deletes them in order."""
+        names = []
+        for number, bucket in enumerate(buckets):
+            names.append(f"sorted-{number}")
+            self.write(names[-1], *bucket)
+        return (self.pop(name, read_arrays) for name in names)
+
     def scatter(self, bucket: IntArray, rows: NDArray[Any]) -> None:
         """Append each row to the file of its bucket.
 
@@ -145,9 +152,7 @@ class Scratch:
         self.most = max(self.most, self.used)
 
 
-def write_blocks(
-    scratch: Scratch, pieces: Iterable[tuple[IntArray, Int32Array, FloatArray]], about: Any
-) -> ChunkedRatings:
+def write_blocks(scratch: Scratch, pieces: Iterable[Sequence[NDArray[Any]]], about: Any) -> ChunkedRatings:
     """Write people to one file per block.
 
     Each piece holds consecutive people: their numbers of ratings, and the actions and ratings of all of them. `about`,
@@ -173,8 +178,17 @@ def write_blocks(
         pending = counts[last[0]], action[last[1]], rating[last[1]]  # the last block may continue
     if len(pending[0]):
         write(*pending)
-    labels = {"people": about.people, "actions": about.actions, "dropped": about.dropped, "layout": about.layout}
-    return ChunkedRatings(folder=scratch.folder, counts=np.concatenate(all_counts), scratch=scratch.most, **labels)
+    counts = np.concatenate(all_counts)
+    return ChunkedRatings(
+        folder=scratch.folder,
+        counts=counts,
+        edges=block_edges(counts),
+        people=about.people,
+        actions=about.actions,
+        dropped=about.dropped,
+        layout=about.layout,
+        scratch=scratch.most,
+    )
 
 
 def write_chunks(ratings: Ratings, folder: Path) -> ChunkedRatings:

@@ -1,7 +1,7 @@
 """`Table`, one class per format: columns selected by number as a lazy polars frame, and locations of rows."""
 
 import contextlib
-import csv
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -22,8 +22,22 @@ FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """Errors of polars about a table that cannot be read."""
 
 NEVER_BLANK = pl.lit(False)
+"""Blank rows of a frame: none."""
+
 EMPTY_LINE = pl.all_horizontal(pl.all().is_null())
-"""Rows that count as blank: none in a frame; in text and workbooks, those with no value in any column."""
+"""Blank rows of text and workbooks: those with no value in any column."""
+
+MOVIELENS = ("userId", "movieId", "rating")
+"""Columns of the MovieLens files without a header line."""
+
+MAX_CELLS = 2**24
+"""Maximum number of cells of a text table with lines shorter than its header.
+
+Missing cells take memory, although they have no byte in the file.
+"""
+
+MAX_FIELD_LINES = 1000
+"""Maximum number of lines of a quoted field when searching for an unclosed quote."""
 
 MAX_EXACT = 2**53
 """Smaller integers are exact as floats."""
@@ -84,7 +98,7 @@ class Table:
 
     def fault(self, error: BaseException) -> InvalidInput:
         """Return the error of the first part that cannot be read."""
-        return InvalidInput(f"cannot read {self.name}: {reason(error, self.remedy)}")
+        return unreadable(self.name, error, self.remedy)
 
     @contextlib.contextmanager
     def readable(self) -> Iterator[None]:
@@ -96,43 +110,92 @@ class Table:
 
 
 class TextTable(Table):
-    """CSV, TSV or MovieLens text; MovieLens files have no header line, but known columns.
+    """CSV, TSV or MovieLens text; MovieLens files, known by the name `file`, have no header line, but known columns.
 
-    With `step` 2 only every other field is a column: the '::' of MovieLens is read as ':' with an empty field between.
+    The '::' of MovieLens is read as ':' with an empty field between, so that every other field is a column.
     """
 
     row_word = "line"
     remedy = DAMAGED
 
-    def __init__(self, name: str, path: Path, separator: str, known: Sequence[str] = (), step: int = 1) -> None:
-        frame = pl.scan_csv(path, separator=separator, has_header=not known, infer_schema=False, glob=False)
-        rows, first_row = path.stat().st_size // 16, 1 if known else 2
-        super().__init__(name, frame, rows=rows, first_row=first_row, blank=EMPTY_LINE)
-        self.known, self._path, self._separator, self._step = known, path, separator, step
+    def __init__(self, name: str, path: Path, file: str, *, narrow: bool) -> None:
+        line = first_line(name, path)
+        self._path, self._separator, self._step = path, max(",\t;|", key=line.count), 1
+        if file == "u.data":
+            self._separator, self.known = "\t", MOVIELENS
+        elif "::" in line and file.lower().endswith(".dat"):
+            self._separator, self.known, self._step = ":", MOVIELENS, 2
+        elif not line.count(self._separator) and not narrow:
+            raise InvalidInput(
+                f"{name} is not a table: its first line {line[:60]!r} has no comma, tab, semicolon or bar; give a CSV, "
+                "TSV or Parquet file with one rating per row"
+            )
+        width, size = line.count(self._separator) + 1, path.stat().st_size
+        if width > 64:  # a complete line has a byte per column
+            with path.open("rb") as raw:
+                n_lines = sum(chunk.count(b"\n") for chunk in iter(lambda: raw.read(2**20), b""))
+            if width * n_lines > max(MAX_CELLS, size):
+                raise InvalidInput(
+                    f"{name} has {n_lines:,} lines and {width:,} columns, but is too small to have a cell in all of "
+                    f"them; the limit is {MAX_CELLS:,} cells: give one rating per row, in three columns"
+                )
+        header = not self.known
+        if header and line.count('"') % 2:  # polars would read the whole text as the header
+            raise bare_quote(name, 1)
+        frame = pl.scan_csv(path, separator=self._separator, has_header=header, infer_schema=False, glob=False)
+        super().__init__(name, frame, rows=size // 16, first_row=1 + header, blank=EMPTY_LINE)
 
     @cached_property
     def _fields(self) -> list[str]:
         return self._frame.collect_schema().names()[:: self._step]
 
     def fault(self, error: BaseException) -> InvalidInput:
-        """Return the error of the first line that is not UTF-8 or has more fields than the first."""
-        line, width = 0, 0
-        try:
-            with self._path.open("rb") as raw:
-                for line, content in enumerate(raw, start=1):
-                    n_fields = len(next(csv.reader([content.decode("utf-8")], delimiter=self._separator), []))
-                    width = width or n_fields
-                    if n_fields > width:
-                        hint = ", or separate columns by semicolons if numbers have a decimal comma"
-                        return InvalidInput(
-                            f"{self.name}, line {line}: it has {n_fields} fields, but the first line has {width}; "
-                            f"correct or remove the line{hint if self._separator == ',' else ''}"
-                        )
-        except UnicodeDecodeError:
-            return InvalidInput(f"{self.name}, line {line}: it is not UTF-8 text; save the file as UTF-8")
-        except (csv.Error, OSError) as fault:
-            return InvalidInput(f"{self.name}, line {line + 1}: {fault}; correct or remove the line")
-        return super().fault(error)
+        """Return the error of the first line that is not UTF-8, has a bare quote or has more fields than the first."""
+        mark = re.escape(self._separator)
+        begin = rf'(?:^|(?<={mark}))"[^"]*+(?:""[^"]*+)*+'
+        closed, opened = re.compile(rf'{begin}"(?={mark}|\Z)'), re.compile(rf"{begin}\Z")
+        first, width, record = 0, 0, ""  # a quoted field may continue on further lines
+        with self._path.open("rb") as raw:
+            for line, content in enumerate(raw, start=1):
+                try:
+                    text = content.decode("utf-8-sig" if line == 1 else "utf-8").rstrip("\r\n")
+                except UnicodeDecodeError:
+                    return InvalidInput(f"{self.name}, line {line}: it is not UTF-8 text; save the file as UTF-8")
+                first, record = (first, f"{record}\n{text}") if record else (line, text)
+                rest = closed.sub("", record)
+                if '"' in rest:
+                    if opened.search(rest) and line - first < MAX_FIELD_LINES:
+                        continue
+                    break
+                n_fields, record = rest.count(self._separator) + 1, ""
+                width = width or n_fields
+                if n_fields > width:
+                    hint = ", or separate columns by semicolons if numbers have a decimal comma"
+                    return InvalidInput(
+                        f"{self.name}, line {line}: it has {n_fields} fields, but the first line has {width}; "
+                        f"correct or remove the line{hint if self._separator == ',' else ''}"
+                    )
+        return bare_quote(self.name, first) if record else super().fault(error)
+
+
+def bare_quote(name: str, line: int) -> InvalidInput:
+    """Return the error of a quote that neither encloses a field nor is doubled inside one."""
+    return InvalidInput(
+        f"{name}, line {line}: it has a quote that is not closed, or inside a field; enclose the field in quotes and "
+        'double those inside: "12"" vinyl"'
+    )
+
+
+def first_line(name: str, path: Path) -> str:
+    """Return the first line of a text."""
+    with path.open("rb") as raw:
+        start = raw.readline(2**20)
+    if not start.strip():
+        raise InvalidInput(f"{name} is empty or starts with a blank line; its first line must name the columns")
+    try:
+        return start.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{name} is not UTF-8 text; save it as UTF-8 CSV or as Parquet") from None
 
 
 class PandasTable(Table):
@@ -157,7 +220,9 @@ class PandasTable(Table):
         columns = {}
         for role, index in chosen.items():
             try:
-                columns[role] = _from_pandas(self._columns[index])
+                columns[role] = _from_pandas(self._columns[index], role)
+            except InvalidInput:
+                raise
             except (*validate.CONVERSION_ERRORS, pl.exceptions.PolarsError) as error:
                 raise InvalidInput(
                     f"column {self.names[index]!r} of the frame cannot be read: {error}; give text or numbers"
@@ -165,11 +230,16 @@ class PandasTable(Table):
         return pl.LazyFrame(columns).select(NEVER_BLANK.alias("blank"), pl.all()).with_row_index("row")
 
 
-def _from_pandas(column: Any) -> pl.Series:
-    """Return a pandas column as numbers if all cells are numbers, otherwise as text."""
+def _from_pandas(column: Any, role: str) -> pl.Series:
+    """Return a pandas column as numbers if all cells are numbers, otherwise as text; labels are checked."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb":
         return pl.Series(np.array(column))
     cells = [None if missing else cell for cell, missing in zip(column.tolist(), column.isna(), strict=True)]
+    if role in ("person", "action"):
+        present = [cell for cell in cells if cell is not None]
+        labels, codes = validate.encode_labels(present, role, len(present))
+        plain = iter(codes.tolist())
+        cells = [None if cell is None else labels[next(plain)] for cell in cells]
     return pl.Series([cell.item() if isinstance(cell, np.generic) else cell for cell in cells], strict=False)
 
 
@@ -243,7 +313,7 @@ class ParquetTable(Table):
                 for _ in _scan(file.path).collect_batches():
                     pass
             except FAULTS as fault:
-                return _unreadable(file.name, fault)
+                return unreadable(file.name, fault)
         return super().fault(error)
 
     def _differ(self, column: str) -> InvalidInput:
@@ -264,11 +334,15 @@ def _open(path: Path, name: str) -> ParquetFile:
         table = _scan(path)
         return ParquetFile(path, name, table.collect_schema(), int(table.select(pl.len()).collect().item()))
     except FAULTS as error:
-        raise _unreadable(name, error) from None
+        raise unreadable(name, error) from None
 
 
-def _unreadable(name: str, error: BaseException) -> InvalidInput:
-    return InvalidInput(f"cannot read {name}: {reason(error, DAMAGED)}")
+def unreadable(name: str, error: BaseException, remedy: str = DAMAGED) -> InvalidInput:
+    """Return the error of a table that polars cannot read; the text of a panic is not for users."""
+    panic = isinstance(error, pl.exceptions.PanicException) and "os error" not in str(error)
+    return InvalidInput(
+        f"cannot read {name}: {f'polars cannot decode it; {remedy}' if panic else reason(error, remedy)}"
+    )
 
 
 def common_type(types: Collection[pl.DataType]) -> pl.DataType | None:

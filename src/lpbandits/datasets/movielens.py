@@ -29,7 +29,7 @@ TERMS = (
 
 @dataclass(frozen=True)
 class Dataset:
-    """A MovieLens dataset: its archive, its checksums, and its size after the paper's filter.
+    """A MovieLens dataset: its archive, its checksums, and its people, movies and ratings after the paper's filter.
 
     `md5` is that of the archive, as published by GroupLens. `sha256` is that of the ratings (`Ratings.sha256`, after
     the paper's filter if the sizes are given), independent of the file format; None if it is unknown.
@@ -38,9 +38,7 @@ class Dataset:
     archive: str
     md5: str | None
     sha256: str | None = None
-    people: int | None = None
-    actions: int | None = None
-    ratings: int | None = None
+    sizes: tuple[int, int, int] | None = None
 
     @property
     def terms(self) -> str:
@@ -48,19 +46,14 @@ class Dataset:
         free = "It may be passed on under the same conditions."
         return TERMS.format(sharing=free if self.md5 is None else "It may not be passed on without their permission.")
 
-    @property
-    def address(self) -> str:
-        """URL of the archive."""
-        return f"https://files.grouplens.org/datasets/movielens/{self.archive}"
-
 
 _SHA_1M = "f8b9da647119350345aceb957695258dd5c25ef0e590f85fa1a1cddbb8a24d20"
 _SHA_SMALL = "a8b40fbecd4b9f2b161f6f899a51636c406931268951fcfe6772933647208820"  # the edition of September 2018
 
 DATASETS = {
-    "1m": Dataset("ml-1m.zip", "c4d9eecfca2ab87c1945afe126590906", _SHA_1M, 1_589, 1_132, 498_677),
-    "20m": Dataset("ml-20m.zip", "cd245b17a1ae2cc31bb14903e1204af3", None, 26_826, 6_236, 11_905_303),
-    "32m": Dataset("ml-32m.zip", "d472be332d4daa821edc399621853b57", None, 42_197, 8_777, 19_832_758),
+    "1m": Dataset("ml-1m.zip", "c4d9eecfca2ab87c1945afe126590906", _SHA_1M, (1_589, 1_132, 498_677)),
+    "20m": Dataset("ml-20m.zip", "cd245b17a1ae2cc31bb14903e1204af3", None, (26_826, 6_236, 11_905_303)),
+    "32m": Dataset("ml-32m.zip", "d472be332d4daa821edc399621853b57", None, (42_197, 8_777, 19_832_758)),
     "latest-small": Dataset("ml-latest-small.zip", None, _SHA_SMALL),
 }
 """The datasets by name."""
@@ -123,7 +116,7 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
         raise InvalidInput("there is no home folder for the cache; set LPB_DATA to a folder with the data, or set HOME")
     target = home / "movielens" / f"ml-{name}"
     about = {"format": FORMAT, "version": VERSION, "name": name, "archive": DATASETS[name].archive}
-    with temporary_folder() as folder, atomic_folder(target, about) as staging:
+    with temporary_folder() as folder, atomic_folder(target, about, replaces=_FILES) as staging:
         archive = _download(name, folder, progress) if source is None else as_path(source)
         if archive.is_dir():
             for file in filter(Path.is_file, (archive / name for name in _FILES)):
@@ -136,9 +129,6 @@ def install(name: str, source: str | Path | None = None, *, progress: Progress |
                 f"{', '.join(_MOVIES)}"
             )
         about["checked"] = verify(name, staging)
-        names = {file.name for file in staging.iterdir()}
-    for other in {*_FILES} - names:
-        (target / other).unlink(missing_ok=True)  # from an earlier installation in another format
     return target
 
 
@@ -149,19 +139,20 @@ def verify(name: str, folder: Path) -> str:
     Only `latest-small`, which changes over time, may differ.
     """
     dataset = DATASETS[name]
-    least = 0 if dataset.people is None else 200
+    least = 0 if dataset.sizes is None else 200
     ratings = read_ratings(folder, min_person=least, min_action=least)
     sizes = (len(ratings.people), len(ratings.actions), len(ratings))
-    if dataset.people is not None and sizes != (dataset.people, dataset.actions, dataset.ratings):
+    if dataset.sizes is not None and sizes != dataset.sizes:
+        text = "{:,} people, {:,} movies and {:,} ratings"
         raise InvalidInput(
-            f"this is not MovieLens {name}: after the paper's filter it has {sizes[0]:,} people, {sizes[1]:,} movies "
-            f"and {sizes[2]:,} ratings instead of {dataset.people:,}, {dataset.actions:,} and {dataset.ratings:,}"
+            f"this is not MovieLens {name}: after the paper's filter it must have {text.format(*dataset.sizes)}, got "
+            f"{text.format(*sizes)}"
         )
     if dataset.sha256 is None:
         return f"the numbers of people, movies and ratings match; no SHA-256 to compare with {ratings.sha256} is known"
     if ratings.sha256 == dataset.sha256:
         return "the ratings have the known SHA-256"
-    if dataset.people is not None:
+    if dataset.sizes is not None:
         raise InvalidInput(
             f"the ratings of this MovieLens {name} have SHA-256 {ratings.sha256}, not {dataset.sha256}: they were "
             "modified; download it again"
@@ -189,8 +180,9 @@ def _unpack(name: str, archive: Path, target: Path) -> None:
 def _download(name: str, folder: Path, progress: Progress | None) -> Path:
     dataset = DATASETS[name]
     target = folder / dataset.archive
+    address = f"https://files.grouplens.org/datasets/movielens/{dataset.archive}"
     try:
-        with urllib.request.urlopen(dataset.address, timeout=30) as answer, target.open("wb") as out:  # noqa: S310
+        with urllib.request.urlopen(address, timeout=30) as answer, target.open("wb") as out:
             total = int(answer.headers.get("Content-Length") or 0)
             done = 0
             while chunk := answer.read(1 << 20):
@@ -201,7 +193,7 @@ def _download(name: str, folder: Path, progress: Progress | None) -> Path:
     except (urllib.error.URLError, OSError) as error:
         reason = getattr(error, "reason", error)
         raise InvalidInput(
-            f"cannot download {dataset.address} ({reason}); download {dataset.archive} on another machine and run "
+            f"cannot download {address} ({reason}); download {dataset.archive} on another machine and run "
             f"`lpb data movielens {name} --from {dataset.archive}`"
         ) from None
     return target

@@ -14,7 +14,7 @@ from lpbandits.data.tables import labels_as_series
 from lpbandits.decisions.engine import Engine
 from lpbandits.decisions.kernels.allowance import NO_ACTIONS, DecisionBatch
 from lpbandits.decisions.kernels.deciding import Output
-from lpbandits.errors import InvalidInput, translate_errors
+from lpbandits.errors import InvalidInput, check_fork, translate_errors
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Workers
 from lpbandits.policies import Policy
@@ -133,6 +133,7 @@ def decide(
 
 def decision_table(people: pl.Series, decisions: Decisions | Output, model: PreferenceModel) -> pl.DataFrame:
     """Return one row per person, null where there is no action or number."""
+    check_fork()
     indices = pl.DataFrame({"action": decisions.action, "runner_up": decisions.runner_up})
     chosen, second = indices.select(pl.when(pl.all() >= 0).then(pl.all()))
     labels = labels_as_series("action", model.actions)

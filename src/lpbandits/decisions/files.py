@@ -22,7 +22,7 @@ from lpbandits.progress import Progress
 from lpbandits.typing import Json
 
 SHOWN = 10
-"""Number of decisions and of most frequent actions in a summary."""
+"""Maximum number of decisions, and of most frequent actions, in a summary."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Summary:
     without_history: int
     nothing_left: int
     skipped: dict[str, int]
-    """Number of outcomes of unknown actions, and of people of the history who are not in the list of people."""
+    """Number of skipped `outcomes` (of unknown actions) and of skipped `people` (not in the list of people)."""
     mean_probability: float | None
     """Mean probability of the chosen actions; None if none is known."""
     chosen: list[Json]
@@ -62,6 +62,7 @@ def decide_file(
     exclude_seen: bool = False,
     people: str | Path | None = None,
     unknown: str = "error",
+    escape_formulas: bool = False,
     seed: int = 0,
     jobs: int | Workers | None = None,
     threads: int | None = None,
@@ -73,7 +74,7 @@ def decide_file(
     People are in the order of their first row. With a table of `people`, only those are decided for; the ones without a
     history come last. People are decided for in batches of about `rows` outcomes; the outcomes of a person are never
     split. The outcomes of 16 batches are in memory at a time, and a larger history is read once per 16 batches. The
-    batch size does not change a decision or the order.
+    batch size does not change a decision or the order. `escape_formulas` is that of `write_stream`.
     """
     started = time.perf_counter()
     path = None if out is None else check_table_path(out, "--out")
@@ -82,6 +83,7 @@ def decide_file(
     model = chosen.policy.model
     limits = AllowedActions(model, allowed)
     exclude_seen, seed = validate.as_flag(exclude_seen, "exclude_seen"), validate.as_seed(seed)
+    escape_formulas = validate.as_flag(escape_formulas, "escape_formulas")
     engine = Engine(chosen.policy, limits.common, exclude_seen, seed, chosen.noise)
     wanted = None if people is None else read_labels(people, "person")["person"]
     done, without_history, probability_sum, n_probabilities = 0, 0, 0.0, 0
@@ -106,7 +108,8 @@ def decide_file(
                 parts.append(folder / f"{len(parts)}.parquet")
                 write_part(parts[-1], table)
         if path is not None:
-            write_stream(path, pl.scan_parquet(parts) if parts else empty.lazy())
+            decisions = pl.scan_parquet(parts) if parts else empty.lazy()
+            write_stream(path, decisions, escape_formulas=escape_formulas)
     decided = int(counts.sum())
     return Summary(
         people=done,

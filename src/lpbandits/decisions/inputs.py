@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,9 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.data.blocks import block_edges
-from lpbandits.data.cleaning import all_integers, clean_rows, label_expr
+from lpbandits.data.cleaning import all_integers, clean_rows, label_expr, label_faults
 from lpbandits.data.columns import ReadOptions
-from lpbandits.data.layouts import guess_columns, like
+from lpbandits.data.layouts import find_column, like
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.sources import open_table
 from lpbandits.data.spill import Codes
@@ -39,16 +38,15 @@ def action_codes(labels: tuple[Label, ...], dtype: pl.DataType) -> pl.Expr:
     >>> frame = pl.DataFrame({"action": ["7", "jam", "tea"]})
     >>> frame.select(action_codes(("tea", 7), pl.String()))["action"].to_list()
     [1, -1, 0]
+    >>> pl.DataFrame({"action": [7, 8]}).select(action_codes(("8", 7, "7"), pl.Int64()))["action"].to_list()
+    [1, 0]
     """
-    as_text = {str(label): i for i, label in reversed(list(enumerate(labels)))}
-    if dtype == pl.String:
-        index: dict[Any, int] = as_text | {label: i for i, label in enumerate(labels) if isinstance(label, str)}
-    else:
-        index = {int(text): i for text, i in as_text.items() if re.fullmatch("0|-?[1-9][0-9]{0,18}", text)}
-        index |= {label: i for i, label in enumerate(labels) if isinstance(label, int)}
-        index = {label: i for label, i in index.items() if abs(label) < 2**63}
-    known, codes = pl.Series(list(index), dtype=dtype), pl.Series(list(index.values()), dtype=pl.Int32)
-    return pl.col("action").replace_strict(known, codes, default=-1, return_dtype=pl.Int32)
+    same_type = str if dtype == pl.String else int
+    ranked = sorted(range(len(labels)), key=lambda i: isinstance(labels[i], same_type))
+    # if the model has both 7 and "7", prefer the one of the column's type
+    index = {str(labels[i]): i for i in ranked}
+    known, codes = pl.Series(list(index), dtype=pl.String), pl.Series(list(index.values()), dtype=pl.Int32)
+    return pl.col("action").cast(pl.String).replace_strict(known, codes, default=-1, return_dtype=pl.Int32)
 
 
 def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.DataFrame:
@@ -59,10 +57,12 @@ def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.
     with open_table(path, ReadOptions(), narrow=True) as table, table.readable():
         names = [*table.names, *table.lacking]
         roles = [optional, role] if optional is not None and like(names, optional) else [role]
-        frame = table.columns(**guess_columns(table, {}, roles)).filter(~pl.col("blank")).select(roles).collect()
+        chosen = {name: find_column(table, name, None) for name in roles}
+        frame = table.columns(**chosen).filter(~pl.col("blank")).select(roles).collect()
         for name in roles:
-            if (missing := frame[name].null_count()) > 0:
-                raise InvalidInput(f"{table.name} has {missing:,} rows without a {name}; correct or remove them")
+            for what, test in label_faults(name, frame.schema[name]).items():
+                if invalid := frame.select(test.sum()).item():
+                    raise InvalidInput(f"{table.name}: {what} in {pluralize(invalid, 'row')}; correct or remove them")
         tests = {name: all_integers(name, frame.schema[name], table) for name in roles}
         integers = frame.select(**tests).row(0, named=True)
         labels = [label_expr(name, frame.schema[name], integers=integers[name]) for name in roles]
@@ -119,7 +119,7 @@ class History:
 
     people: pl.Series
     skipped: dict[str, int]
-    """Number of outcomes of unknown actions, and of people who are not among the given ones."""
+    """Number of skipped `outcomes` (of unknown actions) and of skipped `people` (not in the list of people)."""
     _counts: IntArray
     _actions: pl.DataFrame
     """Labels of the table, and their indices in the model."""

@@ -1,6 +1,6 @@
 """Baselines: recommenders (item kNN, EASE) and upper bounds.
 
-The recommenders use what a policy uses: ratings of the training people, and the rewards of the actions chosen so far.
+The recommenders use the same data as policies: ratings of the training people, and rewards of the chosen actions.
 `ceiling`, and `in_order` of the recorded ratings, also use ratings that are unknown in practice.
 """
 
@@ -16,8 +16,8 @@ from lpbandits.parallel import one_thread
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray
 
-CHUNK = 32
-"""People replayed at once: their sums stay in the processor's cache."""
+MAX_PEOPLE_AT_ONCE = 32
+"""Maximum number of people replayed together, so that their sums stay in the processor's cache."""
 
 PSEUDO_ROUNDS = 3.0
 """Pseudo-count of average rewards in the estimate of a person's level."""
@@ -39,7 +39,7 @@ class Recommender:
 
     def play(self, replay: Replay) -> FloatArray:
         """Return the rewards, people × rounds, of the action with the highest score in each round."""
-        chunks = np.split(replay.recorded, range(CHUNK, len(replay), CHUNK))
+        chunks = np.split(replay.recorded, range(MAX_PEOPLE_AT_ONCE, len(replay), MAX_PEOPLE_AT_ONCE))
         rounds = (self._rounds(recorded, replay.max_rounds, replay.once) for recorded in chunks)
         return np.concatenate([np.column_stack(list(rewards)) for rewards in rounds])
 
@@ -98,15 +98,15 @@ def ease(seen: Moments, ridge: float) -> Recommender:
 
 
 @dataclass(frozen=True)
-class Reference:
-    """A recommender with two hyperparameters; changing the second does not need new weights."""
+class RecommenderFamily:
+    """Recommenders with two hyperparameters; the weights depend on the first only."""
 
     build: Callable[[Moments, float], Recommender]
     firsts: tuple[float, ...]
-    """Values to try of the first hyperparameter: the shrinkage of item kNN, the ridge of EASE."""
+    """Values of the first hyperparameter to try: the shrinkage of item kNN, the ridge of EASE."""
     second: Literal["damping", "gain"]
     seconds: tuple[float, ...]
-    """Values to try of the second hyperparameter."""
+    """Values of the second hyperparameter to try."""
 
     def recommenders(self, seen: Moments, first: float, seconds: Sequence[float]) -> list[Recommender]:
         """Return a recommender for each value of the second hyperparameter."""
@@ -125,8 +125,8 @@ class Reference:
 
 
 REFERENCES = {
-    "item-knn": Reference(item_knn, (10.0, 30.0, 100.0, 300.0, 1000.0), "damping", (0.1, 0.3, 1.0)),
-    "ease": Reference(ease, (30.0, 100.0, 300.0, 1000.0, 3000.0), "gain", (1.0, 2.0, 4.0, 8.0)),
+    "item-knn": RecommenderFamily(item_knn, (10.0, 30.0, 100.0, 300.0, 1000.0), "damping", (0.1, 0.3, 1.0)),
+    "ease": RecommenderFamily(ease, (30.0, 100.0, 300.0, 1000.0, 3000.0), "gain", (1.0, 2.0, 4.0, 8.0)),
 }
 
 
@@ -153,9 +153,9 @@ def leave_one_out(taste: TasteModel, rated: IntArray, rewards: FloatArray) -> Fl
     Notes
     -----
     With g_a = (√offset, factors of a), M = I + Σ g gᵀ/ψ and θ = M⁻¹ Σ g y/ψ, leaving out action a reduces θ by
-    M⁻¹g_a (y_a − g_a·θ) / (ψ_a − g_aᵀM⁻¹g_a). The person's level is not part of the prediction: without a high rating
-    it would be lower, which says nothing about the action. The person's scale is the most likely value of a grid of
-    nine, given all ratings.
+    M⁻¹g_a (y_a − g_a·θ) / (ψ_a − g_aᵀM⁻¹g_a). The person's level is not part of the prediction: it would be lower
+    without a high rating, which is no information about the action. The person's scale is the most likely of nine grid
+    values, given all ratings.
     """
     variances = taste.variances[rated]
     factors = np.column_stack([np.full(len(rated), np.sqrt(taste.offset)), taste.factors[rated]])

@@ -1,7 +1,7 @@
 """Contestants (policies, baselines, bounds) and their replay scores."""
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Training results available to the contestants: the model, the moments, and the recommenders' `constants`."""
+    """Training results available to the contestants: the model, the moments and the recommenders' hyperparameters."""
 
     model: PreferenceModel
     moments: Moments
@@ -88,11 +88,11 @@ class Contest:
 
     @property
     def tastes(self) -> list[str]:
-        """Contestants that need the model's taste."""
+        """Contestants that need the model's taste model."""
         policies = [name for name in self.personal if entry_of(name).knows == TASTES]
         return [name for name in self.names if name == "ceiling" or name in policies]
 
-    def without(self, names: Sequence[str]) -> "Contest":
+    def without(self, names: Collection[str]) -> "Contest":
         """Return the contest without these contestants."""
         return replace(self, names=[name for name in self.names if name not in names])
 
@@ -109,8 +109,8 @@ class Contest:
         jobs = [*((Game.play, game) for game in games), *others]
         with self.executor.threaded() as players:
             rewards = list(timed(watch, "replay", players.map(operator.call, jobs), len(jobs)))
-        played, other_rewards = rewards[: len(games)], rewards[len(games) :]
-        return [*replay.scores_of_games(games, played), *map(replay.scores, other_rewards)]
+        scores = replay.scores_of_games(rewards[: len(games)], len(policies))
+        return [*scores, *map(replay.scores, rewards[len(games) :])]
 
     def scores(
         self, names: Sequence[str], known: Knowledge, replay: Replay, watch: Stopwatch | None = None
@@ -126,7 +126,7 @@ class Contest:
     def tune(
         self, seen: Moments, replay: Replay, watch: Stopwatch, first: int = 0, total: int = 0
     ) -> dict[str, tuple[float, float]]:
-        """Return the hyperparameters of each recommender with the highest score; report them as `timed` does."""
+        """Return, for each recommender, the hyperparameters with the highest score; report progress as `timed` does."""
         tried = [(name, constant) for name in self.references for constant in REFERENCES[name].firsts]
         jobs = [(REFERENCES[name].tuning_scores, constant, seen, replay) for name, constant in tried]
         scores: dict[str, dict[tuple[float, float], float]] = {name: {} for name in self.references}

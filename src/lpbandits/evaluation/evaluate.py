@@ -9,12 +9,11 @@ from lpbandits import validate
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.evaluation.baselines import REFERENCES
-from lpbandits.evaluation.bootstrap import differences
 from lpbandits.evaluation.contestants import BOUNDS, DEFAULT, YARDSTICKS, Contest
 from lpbandits.evaluation.fit_config import ModelSource, settings_to_try
 from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay, split
 from lpbandits.evaluation.results import Evaluation
-from lpbandits.evaluation.summary import gains_over, groups_of, person_table, summarize
+from lpbandits.evaluation.summary import differences, gains_over, groups_of, person_table, summarize
 from lpbandits.evaluation.tuning import develop
 from lpbandits.evaluation.verdict import best_of, sentence
 from lpbandits.fit.assign import states_of
@@ -31,6 +30,7 @@ def evaluate(
     ratings: Ratings,
     *,
     model: PreferenceModel | None = None,
+    new_people: bool = False,
     states: int | Literal["auto"] = "auto",
     scale: str | None = None,
     policies: Sequence[str] | None = None,
@@ -51,24 +51,27 @@ def evaluate(
 
     All settings are selected on the development set, with models of the training set. A model of both sets is then
     fitted with the selected settings, and the report set is replayed once: a person is offered only the actions they
-    rated, each once, and the reward is the recorded rating. Scores are standardized by person, (rating − mean) / sd, so
-    that all people have the same weight.
+    rated, each once unless `repeats`, and the reward is the recorded rating. Scores are standardized by person,
+    (rating − mean) / sd, so that all people have the same weight.
 
     Parameters
     ----------
     ratings
         The log.
     model
-        A model to evaluate. It is refitted with the same settings, without the held-out people, or used as it is if
-        none of these people are in its training data. By default the number of states and the clustering scale are
-        selected on the development set.
+        A model to evaluate. With `new_people`, or if it does not record its settings, it is used unchanged; otherwise
+        it is refitted with the same settings, without the held-out people. Without a model the number of states and the
+        clustering scale are selected on the development set.
+    new_people
+        Use `model` unchanged: none of these people are in its training data. A model does not record its people, so
+        this cannot be checked.
     states, scale
         Fix the number of states or the clustering scale.
     policies
         Names of registered policies, "random", "popular", "item-knn", "ease", "ceiling" or "best-possible"; by default
         these six and "ts-top", "lpbts", "lpb-utility", "lpb-ids" and "taste". "popular" is always included.
     rounds
-        Rounds per person, limited to half of the actions they rated.
+        Rounds per person, limited to half of the actions they rated (without `repeats`).
     people
         Maximum size of the report set, 2,000 by default.
     repeats
@@ -78,7 +81,7 @@ def evaluate(
     jobs
         Number of worker processes, or `Workers(…)` of a cluster; by default this process only.
     threads
-        Threads per process, by default the available cores. Neither changes a result.
+        Threads per process, by default the available cores. Results depend neither on them nor on `jobs`.
     progress
         Called with (stage, done, total).
 
@@ -98,14 +101,16 @@ def evaluate(
     rounds, seed = validate.as_count(rounds, "rounds", high=10_000), validate.as_seed(seed)
     if model is not None and (states != "auto" or scale is not None):
         raise InvalidInput("states and scale cannot be combined with model, which determines both; leave them out")
-    source = ModelSource.of(model, as_ratings(ratings))
+    source = ModelSource.of(model, as_ratings(ratings), new_people=validate.as_flag(new_people, "new_people"))
     log = source.log
     max_people = None if people is None else validate.as_count(people, "people")
     parts = split(log, least=MIN_RATINGS_ONCE if once else MIN_RATINGS, seed=seed, people=max_people)
-    if not once:
-        names = [name for name in names if name != "ceiling"]  # a repeated action's own reward is known
     with executor_for(jobs, threads=threads) as executor:
         contest = Contest(names, seed, executor)
+        left_out: dict[str, str] = {}
+        if not once and "ceiling" in names:
+            left_out["ceiling"] = "with repeats, the reward of a repeated action is already known"
+            contest = contest.without(left_out)
         configs = settings_to_try(len(parts.fitted), states=states, scale=scale, seed=seed)
         choice = develop(
             contest,
@@ -114,7 +119,8 @@ def evaluate(
             Replay.of(log, parts.development, rounds=rounds, once=once),
             watch,
         )
-        contest = contest.without(list(choice.left_out))
+        left_out |= choice.left_out
+        contest = contest.without(left_out)
         with watch.part("fit training people"):
             known = choice.knowledge(log.subset(parts.known), contest)
         replay = Replay.of(log, parts.report, rounds=rounds, once=once)
@@ -127,7 +133,7 @@ def evaluate(
     if grouped_by.utilities is not None:
         assigned = states_of(grouped_by, log.subset(replay.person), threads=threads)
         person_states = assigned["state"].to_numpy().astype(np.int64)
-    gap = differences(scores[shown or "popular"].people, scores["popular"].people)
+    gaps = differences(scores[shown or "popular"].people, scores["popular"].people)
     return Evaluation(
         verdict=sentence(
             best,
@@ -149,13 +155,15 @@ def evaluate(
         once=once,
         policies=scores,
         against=against,
-        groups=groups_of(gap, log.counts[replay.person], person_states, grouped_by, seed=seed),
+        gaps=gaps,
+        groups=groups_of(gaps, log.counts[replay.person], person_states, grouped_by, seed=seed),
         chosen=choice.to_dict(),
-        left_out=choice.left_out,
+        left_out=left_out,
         warnings=source.notes,
         table=person_table(log, replay, person_states, scores),
         seconds={stage: round(time, 3) for stage, time in watch.seconds.items()},
         fit_config=choice.fit_config,
+        unseen=source.unseen,
     )
 
 

@@ -1,4 +1,4 @@
-"""`FitConfig`: settings with which an evaluation fits its models; `ModelSource`: these, or a model used unchanged."""
+"""`FitConfig`: settings of the fits of an evaluation; `ModelSource`: such settings, or a model used unchanged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from typing import Any
 
 from lpbandits import validate
 from lpbandits.data.ratings import Ratings
+from lpbandits.errors import InvalidInput
 from lpbandits.fit.estimator import Estimator, States
 from lpbandits.fit.pipeline import fit_states
 from lpbandits.fit.provenance import Provenance
@@ -21,10 +22,10 @@ from lpbandits.worlds.replay import align
 STATES = (2, 5, 10)
 SCALES = ("cosine", "raw")
 RESTARTS = 3
-"""Restarts of k-means; fewer than by default, since several settings are tried."""
+"""Restarts of KMeans; fewer than by default, since several settings are tried."""
 
 MIN_PEOPLE_PER_STATE = 5
-"""Minimum number of training people per state of the settings to try."""
+"""Minimum number of training people per state."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class FitConfig:
 
     @classmethod
     def of(cls, model: PreferenceModel) -> "FitConfig | None":
-        """Return the settings with which a model was fitted, None if its provenance does not hold them."""
+        """Return the settings that a model was fitted with; None if its provenance does not record them."""
         recorded = Provenance.of(model).refit_settings()
         if recorded is None:
             return None
@@ -49,7 +50,7 @@ class FitConfig:
     def fit_taste(self, log: Ratings, chosen: TasteReport | None, threads: int) -> TasteFit:
         """Fit a taste model to a log, with the hyperparameters of `chosen` if given."""
         if not self.taste:
-            return TasteFit(warnings=("the model was fitted without a taste (--no-taste)",))
+            return TasteFit(warnings=("the model was fitted without a taste model (--no-taste)",))
         with Threads(threads) as pool:
             return fit_taste(log, seed=self.estimator.seed, chosen=chosen, watch=Stopwatch(), threads=pool)
 
@@ -77,7 +78,7 @@ class FitConfig:
 def settings_to_try(
     people: int, *, states: int | str = "auto", scale: str | None = None, seed: int = 0
 ) -> list[FitConfig]:
-    """Return every number of states with every scale, or only the number or the scale that is given.
+    """Return the settings to try: every number of states with every scale, unless one of them is given.
 
     >>> [(one.states, one.estimator.settings()["scale"]) for one in settings_to_try(60)]
     [(2, 'cosine'), (2, 'raw'), (5, 'cosine'), (5, 'raw'), (10, 'cosine'), (10, 'raw')]
@@ -104,30 +105,27 @@ class ModelSource:
     """The settings of the fits; None if they are selected on the development set."""
     notes: Sequence[str] = ()
     unseen: bool = True
-    """Whether the replayed people are known not to be in the training data."""
+    """Whether the replayed people are not in the training data."""
 
     @classmethod
-    def of(cls, model: Any, log: Ratings) -> "ModelSource":
-        """Use a model unchanged only if no person of the log is in its training data; otherwise use its settings."""
+    def of(cls, model: Any, log: Ratings, *, new_people: bool = False) -> "ModelSource":
+        """Use a model unchanged if the people are new to it or its settings are unknown; otherwise use its settings."""
+        if model is None and new_people:
+            raise InvalidInput("new_people must be False without a model, got True; give the model to evaluate")
         if model is None:
             return cls(log)
         model = as_model(model)
-        unseen = Provenance.of(model).none_in_training(log.people)  # None if unknown
+        seen = validate.is_exactly(model.provenance.get("data_sha256"), log.sha256)
+        if seen and new_people:
+            raise InvalidInput("new_people must be False for the log that the model was fitted to, got True")
         config = FitConfig.of(model)
         aligned, dropped = align(log, model)
         notes = [f"ignored {pluralize(dropped, 'rating')} of actions that are not in the model"] if dropped else []
-        if not unseen and config is not None:
-            why = "it is unknown whether " if unseen is None else ""
-            notes.append(
-                f"{why}people of this log are in the model's training data: the model was refitted with the same "
-                "settings, without the held-out people"
-            )
-            if not validate.is_exactly(model.provenance.get("data_sha256"), log.sha256):
-                notes.append("this log is not the one that the model was fitted to")
-            return cls(aligned, None, config, notes)
-        reasons = {
-            True: ": none of these people are in its training data",
-            None: "; it is unknown whether these people are in its training data",
-            False: " although it was trained on people of this log, because it does not record its fit settings",
-        }
-        return cls(aligned, model, None, [*notes, f"the model was used as it is{reasons[unseen]}"], unseen=bool(unseen))
+        if new_people:
+            return cls(aligned, model, None, [*notes, "the model was used unchanged, for new people"])
+        overlap = f"people of this log {'are' if seen else 'may be'} in the model's training data"
+        if config is None:
+            notes.append(f"{overlap}, but it was used unchanged, because it does not record its fit settings")
+            return cls(aligned, model, None, notes, unseen=False)
+        notes.append(f"{overlap}: the model was refitted with the same settings, without the held-out people")
+        return cls(aligned, None, config, notes)

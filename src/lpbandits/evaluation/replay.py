@@ -1,4 +1,4 @@
-"""The held-out people of a log, and their replay: each is offered only rated actions; rewards are the ratings."""
+"""Held-out people of a log, and their replay: people are offered the actions they rated; rewards are the ratings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from lpbandits.errors import InvalidInput
 from lpbandits.fit.taste.popularity import MIN_RATINGS, informative
 from lpbandits.policies import Policy
 from lpbandits.rewards import Rewards
-from lpbandits.simulation.trace import play
+from lpbandits.simulation.rollout import play
 from lpbandits.typing import FloatArray, IntArray
 from lpbandits.worlds.replay import recorded_rewards, replay_population
 
 MIN_RATINGS_ONCE = 4
-"""Minimum number of ratings of a replayed person if each action is given once; otherwise `MIN_RATINGS`."""
+"""Minimum number of ratings of a replayed person who receives each action at most once; otherwise `MIN_RATINGS`."""
 
 REPORT, DEVELOPMENT = 0.35, 0.2
 """Shares of the report and the development set among the people who can be replayed."""
@@ -86,8 +86,8 @@ def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> 
 class Replay:
     """People of a log, sorted by their number of rounds.
 
-    If each action is given once, a person plays at most half of the actions they rated, so that every round has a
-    choice.
+    If a person receives each action at most once, they play at most half of the actions they rated, so that every round
+    has a choice.
     """
 
     person: IntArray
@@ -132,28 +132,24 @@ class Replay:
         return scores
 
     def games(self, policies: Sequence[Policy], *, seed: int) -> "list[Game]":
-        """Return one game per policy and group of people with the same number of rounds."""
+        """Return a game per group of people with the same number of rounds, and in each group per policy."""
         edges = np.flatnonzero(np.diff(self.rounds, prepend=0, append=0))
         starts = [start for low, high in pairwise(edges.tolist()) for start in range(low, high, GAME_PEOPLE)]
         return [
-            Game(which, policy, self.recorded[start:end], int(self.rounds[start]), self.once, seed, start)
+            Game(policy, self.recorded[start:end], int(self.rounds[start]), self.once, seed, start)
             for start, end in pairwise([*starts, len(self)])
-            for which, policy in enumerate(policies)
+            for policy in policies
         ]
 
-    def scores_of_games(self, games: "Sequence[Game]", rewards: Sequence[FloatArray]) -> list[FloatArray]:
-        """Return the scores of each policy, people × rounds, from the rewards of all games."""
-        out = np.full((max((game.which for game in games), default=-1) + 1, len(self), self.max_rounds), np.nan)
-        for game, part in zip(games, rewards, strict=True):
-            out[game.which, game.first_person : game.first_person + len(part), : game.rounds] = part
-        return [self.scores(one) for one in out]
+    def scores_of_games(self, rewards: Sequence[FloatArray], n_policies: int) -> list[FloatArray]:
+        """Return the scores of each policy, people × rounds, from the rewards of its games in their order."""
+        wide = [np.pad(part, ((0, 0), (0, self.max_rounds - part.shape[1]))) for part in rewards]
+        return [self.scores(np.concatenate(wide[policy::n_policies])) for policy in range(n_policies)]
 
 
 class Game(NamedTuple):
     """One policy and some people of a replay; the policy observes only the rewards of the actions it chose."""
 
-    which: int
-    """Index of the policy."""
     policy: Policy
     recorded: FloatArray
     rounds: int

@@ -8,7 +8,6 @@ import polars as pl
 
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.evaluation.bootstrap import differences
 from lpbandits.evaluation.fit_config import FitConfig
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Workers
@@ -30,7 +29,7 @@ def titled(name: str) -> str:
 
 @dataclass(frozen=True)
 class Gain:
-    """A mean difference over people and its 95 % interval, None with too few people."""
+    """A mean difference over people and its 95 % interval; the interval is None with too few people."""
 
     mean: float
     low: float | None
@@ -90,7 +89,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Group:
-    """How much the candidate gains over popularity in one group of people."""
+    """Gain of the candidate over popularity in one group of people."""
 
     name: str
     people: int
@@ -103,7 +102,7 @@ class Group:
 class Evaluation:
     """Comparison of policies with popularity on held-out people of a log.
 
-    `best` is a policy that significantly beats popularity (see `verdict.best_of`), else "popular".
+    `best` is a policy that is significantly better than popularity (see `verdict.best_of`), else "popular".
 
     Examples
     --------
@@ -131,6 +130,8 @@ class Evaluation:
     policies: Mapping[str, Score]
     against: Mapping[str, Gain]
     """Gain of the candidate over each other contestant."""
+    gaps: FloatArray = field(repr=False)
+    """Gain of the candidate over popularity, by report person."""
     groups: Sequence[Group]
     chosen: Json
     """Settings selected on the development set, and the scores there."""
@@ -141,12 +142,9 @@ class Evaluation:
     """One row per report person: rounds, ratings, state and the score under each policy."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     fit_config: FitConfig | None = field(default=None, repr=False)
-    """Settings of the fit; None if the model was evaluated as it is."""
-
-    @property
-    def gaps(self) -> FloatArray:
-        """Gain of each report person by the candidate over popularity."""
-        return differences(self.policies[self.candidate or "popular"].people, self.policies["popular"].people)
+    """Settings of the fit; None if the model was evaluated unchanged."""
+    unseen: bool = True
+    """Whether the report people are known not to be in the training data."""
 
     @translate_errors("refitting the model")
     def refit(
@@ -154,7 +152,7 @@ class Evaluation:
     ) -> PreferenceModel:
         """Fit a model to all people of a log with the selected settings; `model.evaluation` holds the verdict."""
         if self.fit_config is None:
-            raise InvalidInput("the model was evaluated as it is, so there are no fit settings; keep that model")
+            raise InvalidInput("the model was evaluated unchanged, so there are no fit settings; keep that model")
         model = self.fit_config.fit(as_ratings(ratings), threads, taste=True, jobs=jobs)
         return model.replace(evaluation=self.note())
 

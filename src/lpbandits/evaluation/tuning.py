@@ -50,8 +50,8 @@ def best_trial(trials: Sequence[Trial], people: BoolArray) -> Trial:
 def cross_validated(trials: Sequence[Trial], people: int) -> dict[str, float]:
     """Return the mean score of each policy when each half of the people selects the trial for the other half.
 
-    The score of a trial on the people who selected it is biased upwards, which would favour policies with settings to
-    select over those without.
+    The score of a trial on the people who selected it is biased upwards, which would favour policies that have settings
+    to select.
     """
     half = np.arange(people) % 2 == 0
     scores = {name: np.empty(people) for name in trials[0].scores}
@@ -66,7 +66,7 @@ class Choice:
     """The selection, made before any person of the report set is replayed."""
 
     source: FitConfig | PreferenceModel
-    """Settings of the fit, or the model that is evaluated as it is."""
+    """Settings of the fit, or the model that is evaluated unchanged."""
     constants: Mapping[str, tuple[float, float]]
     """The two hyperparameters of each recommender."""
     scores: Mapping[str, float]
@@ -81,7 +81,7 @@ class Choice:
 
     @property
     def fit_config(self) -> FitConfig | None:
-        """Settings of the fit; None if the model is evaluated as it is."""
+        """Settings of the fit; None if the model is evaluated unchanged."""
         return self.source if isinstance(self.source, FitConfig) else None
 
     def to_dict(self) -> Json:
@@ -95,7 +95,7 @@ class Choice:
         }
 
     def knowledge(self, log: Ratings, contest: Contest) -> Knowledge:
-        """Fit a log with the selected settings, unless the model is evaluated as it is."""
+        """Fit a log with the selected settings, unless the model is evaluated unchanged."""
         model = self.source
         if isinstance(model, FitConfig):
             (model,), taste = _fit_all(contest, [model], log, Stopwatch(), self.taste)
@@ -110,9 +110,9 @@ def develop(
     replay: Replay,
     watch: Stopwatch,
 ) -> Choice:
-    """Fit a log with each of the settings, or take the model, and select by the scores of the replayed people."""
+    """Fit a log with each of the settings, or use the model, and select by the scores of the replayed people."""
     trials: list[Trial] = []
-    taste = TasteFit(warnings=("the model has no taste; fit one from a log (lpb fit)",))
+    taste = TasteFit(warnings=("the model has no taste model; fit one to a log (lpb fit)",))
     if isinstance(source, PreferenceModel):
         selected: FitConfig | PreferenceModel = source
         model = source
@@ -124,7 +124,7 @@ def develop(
         selected = best_trial(trials, np.ones(len(replay), dtype=np.bool_)).fit_config
         model = models[configs.index(selected)].replace(taste=taste.taste)
     left_out = dict.fromkeys(contest.tastes, " ".join(taste.warnings)) if model.taste is None else {}
-    contest = contest.without(list(left_out))
+    contest = contest.without(left_out)
     parts = sum(len(REFERENCES[name].firsts) for name in contest.references) + 2
     with watch.part("choose policy", 0, parts):
         known = Knowledge.of(model, log)

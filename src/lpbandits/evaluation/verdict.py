@@ -1,12 +1,12 @@
-"""The verdict of an evaluation: which policy is best, and one sentence about it."""
+"""The verdict of an evaluation: the best policy, and one sentence about it."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from lpbandits.evaluation.bootstrap import differences
 from lpbandits.evaluation.contestants import YARDSTICKS
 from lpbandits.evaluation.results import Gain, Score, titled
+from lpbandits.evaluation.summary import differences
 from lpbandits.evaluation.tuning import Choice
 from lpbandits.statistics import t_multiplier
 from lpbandits.text import pluralize
@@ -15,18 +15,18 @@ FAMILY_ERROR = 0.01
 """Family-wise error rate of the policies that were not selected on the development set."""
 
 RELEVANT_GAIN = 0.1
-"""If the interval reaches above this gain, the sentence says that there are too few people."""
+"""If the interval includes gains above this, the sentence states that there are too few people."""
 
-MAX_LOSERS = 2
+MAX_WORSE = 2
 """Maximum number of policies below popularity that the sentence names."""
 
 
 def best_of(choice: Choice, policies: Mapping[str, Score]) -> str:
-    """Return the policy that significantly beats popularity, else "popular".
+    """Return the policy that is significantly better than popularity, else "popular".
 
-    The selected policy must beat popularity on the development set and, by its 95 % interval, on the report set.
-    Otherwise another policy is returned if it beats popularity at a family-wise error rate of 1 %, since the small
-    development set may select badly.
+    The selected policy must score above popularity on the development set and, by its 95 % interval, on the report
+    set. Otherwise another policy is returned if it is better at a family-wise error rate of 1 %, since the selection on
+    the small development set may be poor.
     """
     candidate = choice.candidate
     if candidate is None:
@@ -59,9 +59,9 @@ def sentence(
     log_people: int,
     rounds: int,
 ) -> str:
-    """Return the verdict: about the `best` policy, or about the candidate if popularity is best.
+    """Return the verdict on the `best` policy, or on the candidate if popularity is best.
 
-    `against` holds the gain of that policy over the others; `unseen` is whether the people are known to be held out.
+    `against` holds the gains of that policy over the others; `unseen` is whether the people are known to be held out.
 
     >>> taste = Score("taste", "policy", {20: 0.8}, 0.01, Gain(0.059, 0.044, 0.073), [0.8], [])
     >>> against = {"item-knn": Gain(0.0, -0.01, 0.01)}
@@ -73,18 +73,21 @@ def sentence(
     within = f"in {pluralize(rounds, 'round')}"
     if candidate is None:
         return f"{where}, no policy was evaluated; name one (--policies taste)."
-    losers = _losers(candidate, policies)
+    worse = _worse(candidate, policies)
     if best != "popular":
         gain = policies[best].vs_popularity
-        parts = [f"{titled(best)} gains {gain:.3f} over popularity {within}", *_versus_references(against), *losers]
+        parts = [f"{titled(best)} gains {gain:.3f} over popularity {within}", *_versus_references(against), *worse]
         return f"{where}, {'; '.join(parts)}."
     ahead = [
         f"{titled(name)} gains {policies[name].vs_popularity:.3f}"
         for name in ("item-knn", "ease")
         if name in policies and policies[name].vs_popularity.sign > 0
     ]
-    what = "no policy beats popularity, but a recommender does" if ahead else "nothing beats popularity"
-    parts = [_not_better(candidate, policies[candidate].vs_popularity, within), *ahead, *losers]
+    if any(score.kind == "policy" and score.vs_popularity.sign > 0 for score in policies.values()):
+        what = "no policy is chosen over popularity" + (", but a recommender beats it" if ahead else "")
+    else:
+        what = "no policy beats popularity, but a recommender does" if ahead else "nothing beats popularity"
+    parts = [_not_better(candidate, policies[candidate].vs_popularity, within), *ahead, *worse]
     return f"{where}, {what}: {'; '.join(parts)}."
 
 
@@ -96,8 +99,9 @@ def _not_better(candidate: str, gain: Gain, within: str) -> str:
     text = f"{selected} scores {gain:+.3f} {within}"
     if gain.sign > 0:
         return f"{text}, but did not beat popularity on the development set"
-    high = gain.high if gain.high is not None else float("inf")
-    return f"{text}, with too few people to rule out a gain of {high:.2f}" if high > RELEVANT_GAIN else text
+    if gain.high is None:
+        return f"{text}, with too few people for an interval"
+    return f"{text}, with too few people to rule out a gain of {gain.high:.2f}" if gain.high > RELEVANT_GAIN else text
 
 
 def _versus_references(against: Mapping[str, Gain]) -> list[str]:
@@ -112,12 +116,12 @@ def _versus_references(against: Mapping[str, Gain]) -> list[str]:
     return ["it " + " and ".join(parts)] if parts else []
 
 
-def _losers(candidate: str, policies: Mapping[str, Score]) -> list[str]:
-    """Return the policies that are significantly below popularity, lpbTS first."""
-    lost = [
+def _worse(candidate: str, policies: Mapping[str, Score]) -> list[str]:
+    """Return the policies that are significantly worse than popularity, lpbTS first."""
+    worse = [
         score
         for name, score in policies.items()
         if score.kind == "policy" and score.vs_popularity.sign < 0 and name not in ("random", candidate)
     ]
-    lost.sort(key=lambda score: (score.name != "lpbts", score.vs_popularity.mean))
-    return [f"{titled(score.name)} loses {-score.vs_popularity.mean:.3f}" for score in lost[:MAX_LOSERS]]
+    worse.sort(key=lambda score: (score.name != "lpbts", score.vs_popularity.mean))
+    return [f"{titled(one.name)} scores {-one.vs_popularity.mean:.3f} below popularity" for one in worse[:MAX_WORSE]]

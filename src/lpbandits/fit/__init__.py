@@ -1,4 +1,4 @@
-"""From ratings to a `PreferenceModel`: clusters, Bradley-Terry models, EM, taste and their uncertainty."""
+"""From ratings to a `PreferenceModel`: clusters, Bradley-Terry models, EM, taste models and their uncertainty."""
 
 import lazy_loader
 

@@ -1,11 +1,12 @@
+from .assign import Matching as Matching
+from .assign import match_orderings as match_orderings
 from .assign import states_of as states_of
 from .bradley_terry import BradleyTerry as BradleyTerry
 from .bradley_terry import fit_bradley_terry as fit_bradley_terry
 from .clusters import Clusters as Clusters
 from .clusters import cluster_people as cluster_people
 from .em import Em as Em
-from .matching import Matching as Matching
-from .matching import match_orderings as match_orderings
+from .estimator import Estimator as Estimator
 from .pipeline import fit_states as fit_states
 from .report import Fit as Fit
 from .report import FitReport as FitReport

@@ -1,20 +1,23 @@
-"""Assign people to their likeliest state."""
+"""Assign people to their likeliest state, and match the states of two models."""
+
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.special import logit
+from scipy.optimize import linear_sum_assignment
 
+from lpbandits import validate
 from lpbandits.data.chunked import ChunkedRatings
-from lpbandits.data.ratings import Ratings, as_ratings
+from lpbandits.data.ratings import Ratings, as_ratings, offsets_of
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.comparisons import compare
-from lpbandits.fit.estimator import log_likelihoods, mixture
+from lpbandits.fit.estimator import discount, log_likelihoods, mixture
 from lpbandits.fit.pipeline import open_blocks
-from lpbandits.model import EDGE, PreferenceModel, as_model
+from lpbandits.kernels.kendall import inversions
+from lpbandits.model import PreferenceModel, as_model
 from lpbandits.parallel import Threads, Workers
 from lpbandits.typing import FloatArray, IntArray
-from lpbandits.validate import short_repr
 
 
 @translate_errors("assigning people to states")
@@ -35,9 +38,8 @@ def states_of(
 
     Notes
     -----
-    The probability is that of the Bradley-Terry mixture with n ratings counting as n − 1 comparisons: the n(n − 1)/2
-    comparisons share the noise of n ratings and would make it overconfident. A person with fewer than two ratings of
-    the model's actions gets the prior.
+    The probability is that of the Bradley-Terry mixture with n ratings counting as n − 1 comparisons (see
+    `discount`). A person with fewer than two ratings of the model's actions gets the prior.
 
     Examples
     --------
@@ -51,16 +53,15 @@ def states_of(
     as_model(model)
     if not isinstance(ratings, ChunkedRatings):
         as_ratings(ratings)
-    if model.utilities is None:
+    if model.logits is None:
         raise InvalidInput("model must have utilities to assign states; fit it to a log")
-    beta = np.asarray(logit(np.clip(model.utilities, EDGE, 1.0 - EDGE)))
     with open_blocks(ratings, jobs, threads) as log:
-        parts = list(log.map(_assign_block, model.indices_of(ratings.actions), beta, model.prior))
+        parts = list(log.map(_assign_block, model.indices_of(ratings.actions), model.logits, model.prior))
     state, probability, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     if not counts.any():
+        in_model, in_ratings = (validate.short_repr(actions[0]) for actions in (model.actions, ratings.actions))
         raise InvalidInput(
-            f"no action of the ratings is in the model: the model has actions such as {short_repr(model.actions[0])}, "
-            f"the ratings such as {short_repr(ratings.actions[0])}"
+            f"ratings must have actions of the model, such as {in_model}, got actions such as {in_ratings}"
         )
     people = labels_as_series("person", ratings.people)
     columns = {"state": state, "probability": probability, "ratings": counts, "left_out": ratings.counts - counts}
@@ -74,10 +75,59 @@ def _assign_block(
     action, owner = place[block.action], block.owner
     rows = np.flatnonzero(action >= 0)
     counts = np.bincount(owner[rows], minlength=len(block.people))
-    offsets, actions = np.concatenate([[0], np.cumsum(counts)]), tuple(range(beta.shape[1]))
-    known = Ratings.trusted(offsets, action[rows].astype(np.int32), block.rating[rows], block.people, actions)
+    arrays = offsets_of(counts), action[rows].astype(np.int32), block.rating[rows]
+    known = Ratings.trusted(*arrays, block.people, tuple(range(beta.shape[1])))
     values = log_likelihoods(compare(known, threads=threads), beta, threads=threads)
-    membership = mixture(values * (2 / np.maximum(counts, 2))[:, None], prior)[1]
+    membership = mixture(values * discount(counts), prior)[1]
     membership[counts < 2] = prior
     state = membership.argmax(axis=1)
     return state, membership[np.arange(len(state)), state], counts
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """The best matching of the true states with the fitted ones."""
+
+    assignment: IntArray
+    """Fitted state of each true state, used once; if there are fewer fitted states, the others get the nearest one."""
+    error: float
+    """Mean over true states of 1 − Kendall's τ: 0 for equal orderings, 1 for unrelated ones, 2 for reversed ones."""
+    errors: FloatArray
+    """The same for each true state."""
+    top_overlap: float
+    """Mean share of the `top` best actions that both orderings have in common."""
+
+
+@translate_errors("matching orderings")
+def match_orderings(true_model: PreferenceModel, fitted_model: PreferenceModel, *, top: int = 10) -> Matching:
+    """Match the states of two models over the same actions, minimizing the mean of 1 − Kendall's τ.
+
+    This is the error of the paper's recovery figure. Actions are matched by label. `top` is the number of best actions
+    for `top_overlap`, or all if there are fewer.
+
+    Examples
+    --------
+    >>> truth = PreferenceModel([[0, 1, 2], [2, 1, 0]])
+    >>> matching = match_orderings(truth, PreferenceModel([[2, 1, 0], [1, 0, 2]]))
+    >>> matching.assignment.tolist(), matching.errors.round(3).tolist()
+    ([1, 0], [0.667, 0.0])
+    """
+    as_model(true_model, "true_model")
+    as_model(fitted_model, "fitted_model")
+    missing = [label for label in true_model.actions if label not in fitted_model.index]
+    if missing or fitted_model.n_actions != true_model.n_actions:
+        detail = f"action {missing[0]!r} is only in true_model" if missing else "fitted_model has additional actions"
+        raise InvalidInput(f"both models must have the same actions: {detail}")
+    places = fitted_model.ranks[:, [fitted_model.index[label] for label in true_model.actions]]
+    k, inverted = true_model.n_actions, np.empty((true_model.n_states, fitted_model.n_states))
+    work = np.empty(k, dtype=np.int64)
+    for y, ordering in enumerate(true_model.orderings):
+        inverted[y] = [inversions(np.ascontiguousarray(rank[ordering]), work) for rank in places]
+    loss = 2 * inverted / max(k * (k - 1) / 2, 1)  # 1 − τ
+    assignment = loss.argmin(axis=1)
+    rows, columns = linear_sum_assignment(loss)
+    assignment[rows] = columns
+    errors = loss[np.arange(len(loss)), assignment]
+    best = min(validate.as_count(top, "top"), k)
+    shared = (true_model.ranks < best) & (places[assignment] < best)
+    return Matching(assignment, float(errors.mean()), errors, float(shared.sum(axis=1).mean() / best))

@@ -20,14 +20,17 @@ from lpbandits.fit.kernels import bradley_terry as kernels
 from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
-EXACT = 512
+PRIOR_SD = 1.0
+"""Default standard deviation of the Gaussian prior of a utility."""
+
+MAX_EXACT_ACTIONS = 512
 """Maximum number of actions with standard errors from the exact inverse Hessian."""
 
 MAX_WINS = 1e100
 """Maximum number of wins of one action against another."""
 
 MAX_UTILITY = 300.0
-"""Stop when a utility exceeds this: exp(2 × 300) is still a float, and no log of ratings supports such odds."""
+"""Stop when a utility exceeds this: exp(2 × 300) does not overflow, and no log of ratings supports such odds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +52,8 @@ class BradleyTerry:
     passes: int
     """Number of passes over the k×k counts."""
     converged: bool
-    """Whether no utility was expected to move by more than the tolerance; a very weak prior lets them grow beyond
-    ±300."""
+    """Whether no utility was expected to change by more than the tolerance. False if the search ended because a utility
+    would exceed ±300, which can happen under a very weak prior."""
     never_compared: BoolArray
     """True for actions without any comparison."""
     pieces: IntArray
@@ -71,7 +74,7 @@ class BradleyTerry:
 def fit_bradley_terry(
     wins: Any,
     *,
-    prior_sd: float = 1.0,
+    prior_sd: float = PRIOR_SD,
     tolerance: float = 1e-6,
     max_passes: int = 1000,
     threads: int | None = 1,
@@ -138,8 +141,8 @@ def maximise(
     """
     posterior = _Posterior(counts, prior_sd, threads)
     if start is None:
-        meetings = counts.halves.sum(axis=1, dtype=np.float64) / 2
-        beta = posterior.centre(np.asarray(1.5 * np.log((counts.wins + 0.5) / (meetings - counts.wins + 0.5))))
+        losses = counts.double_counts.sum(axis=1, dtype=np.float64) / 2 - counts.wins
+        beta = posterior.centre(np.asarray(1.5 * np.log((counts.wins + 0.5) / (losses + 0.5))))
     else:
         beta = posterior.centre(start[counts.kept])
     gradient, curvature = posterior.gradient(beta)
@@ -153,10 +156,10 @@ def maximise(
             continue
         if not 0 < size < math.inf:
             break
-        place, gradient, curvature = _line_search(posterior, beta, step, gradient, max_passes)
-        if not float(np.abs(place).max()) <= MAX_UTILITY:
+        point, gradient, curvature = _line_search(posterior, beta, step, gradient, max_passes)
+        if not float(np.abs(point).max()) <= MAX_UTILITY:
             break
-        beta = place
+        beta = point
     utilities, never = np.zeros(counts.actions), np.ones(counts.actions, dtype=np.bool_)
     pieces = len(beta) + np.arange(counts.actions)  # an action without counts is a component of its own
     utilities[counts.kept], never[counts.kept], pieces[counts.kept] = beta, posterior.never, posterior.pieces
@@ -171,42 +174,42 @@ class _Posterior:
         self.precision = prior_sd**-2
         self.threads = threads
         self.passes = 0
-        self.pieces = components(counts.halves)
+        self.pieces = components(counts.double_counts)
         self._sizes = np.bincount(self.pieces)
         self.never: BoolArray = self._sizes[self.pieces] == 1
 
     def centre(self, beta: FloatArray) -> FloatArray:
-        """Give each component mean 0, as at the optimum, where the pair terms of its gradient cancel."""
+        """Shift each component to mean 0, as at the optimum, where the pair terms of its gradient cancel."""
         means = np.bincount(self.pieces, weights=beta) / self._sizes
         return beta - means[self.pieces]
 
     def gradient(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the gradient and the diagonal of the negative Hessian, in one pass."""
         expected, curvature = np.empty(len(beta)), np.empty(len(beta))
-        self._sweep(kernels.expect, np.exp(beta), expected, curvature)
+        self._sweep(kernels.expected_wins, np.exp(beta), expected, curvature)
         return self.counts.wins - expected - self.precision * beta, curvature + self.precision
 
     def hessian_times(self, beta: FloatArray, curvature: FloatArray, v: FloatArray) -> FloatArray:
         """Return the negative Hessian times v, in one pass."""
         out = np.empty(len(beta))
-        self._sweep(kernels.neighbours, np.exp(beta), v, out)
+        self._sweep(kernels.hessian_off_diagonal, np.exp(beta), v, out)
         return curvature * v - out
 
     def standard_errors(self, beta: FloatArray) -> FloatArray:
         """Return the standard deviations of the centred utilities (of the prior for actions never compared)."""
         p = np.exp(beta)
         _, curvature = self.gradient(beta)
-        variance = self._exact_variance(p, curvature) if len(beta) <= EXACT else None
+        variance = self._exact_variance(p, curvature) if len(beta) <= MAX_EXACT_ACTIONS else None
         if variance is None:
             second = np.empty(len(beta))
-            self._sweep(kernels.squared_neighbours, p, 1 / curvature, second)
+            self._sweep(kernels.squared_off_diagonal, p, 1 / curvature, second)
             variance = 1 / curvature + second / curvature**2
         return np.sqrt(np.maximum(variance, 0.0))
 
     def _exact_variance(self, p: FloatArray, curvature: FloatArray) -> FloatArray | None:
         """Return the diagonal of the inverse Hessian without the common shift; None if it cannot be inverted."""
         chance = p[:, None] / (p[:, None] + p[None, :])
-        hessian = np.diag(curvature) - self.counts.halves / 2 * chance * chance.T
+        hessian = np.diag(curvature) - self.counts.double_counts / 2 * chance * chance.T
         try:
             variance: FloatArray = np.diag(cho_solve(cho_factor(hessian), np.eye(len(p))))
         except np.linalg.LinAlgError:  # the prior is too weak for the precision of floats
@@ -216,16 +219,16 @@ class _Posterior:
 
     def _sweep(self, kernel: Any, *arrays: FloatArray) -> None:
         self.passes += 1
-        self.threads.run(kernel, len(self.pieces), self.counts.halves, *arrays, smallest=256)
+        self.threads.run(kernel, len(self.pieces), self.counts.double_counts, *arrays, smallest=256)
 
 
-def components(halves: NDArray[Any]) -> IntArray:
+def components(double_counts: NDArray[Any]) -> IntArray:
     """Return the connected component of the comparison graph of each action, numbered from 0."""
-    number, rest, component = np.empty(len(halves), dtype=np.int64), np.arange(len(halves)), 0
+    number, rest, component = np.empty(len(double_counts), dtype=np.int64), np.arange(len(double_counts)), 0
     while len(rest):
         reached, rest = [rest[0]], rest[1:]
-        for action in reached:  # grows
-            met = halves[action, rest] > 0
+        for action in reached:  # the list grows during the loop
+            met = double_counts[action, rest] > 0
             reached.extend(rest[met])
             rest = rest[~met]
             if not len(rest):
@@ -253,13 +256,13 @@ def _newton_step(
     diagonal: list[float] = [0.0]
     off_diagonal: list[float] = []
     for _ in range(len(gradient)):
-        bent = posterior.hessian_times(beta, curvature, direction)
-        along = float(np.sum(direction * bent))
-        rate = size / along if along > 0 else 0.0
+        hessian_direction = posterior.hessian_times(beta, curvature, direction)
+        curvature_along = float(np.sum(direction * hessian_direction))
+        rate = size / curvature_along if curvature_along > 0 else 0.0
         if not 1e-300 < rate < 1e300:  # the remaining improvement is below floating-point precision
             break
         step += rate * direction
-        residual -= rate * bent
+        residual -= rate * hessian_direction
         scaled = posterior.centre(residual / curvature)
         diagonal[-1] += 1 / rate
         lowest = float(eigvalsh_tridiagonal(diagonal, off_diagonal)[0]) if off_diagonal else diagonal[0]
@@ -267,13 +270,13 @@ def _newton_step(
         longest = float(np.abs(step).max())
         if error <= max(0.25 * tolerance, longest * min(0.1, longest)):
             break
-        following = float(np.sum(residual * scaled))
-        if following <= 0:
+        next_size = float(np.sum(residual * scaled))
+        if next_size <= 0:
             break
-        direction = scaled + (following / size) * direction
-        off_diagonal.append(math.sqrt(following / size) / rate)
-        diagonal.append(following / size / rate)
-        size = following
+        direction = scaled + (next_size / size) * direction
+        off_diagonal.append(math.sqrt(next_size / size) / rate)
+        diagonal.append(next_size / size / rate)
+        size = next_size
     return posterior.centre(step), error
 
 
@@ -282,17 +285,17 @@ def _line_search(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shorten the step until it is certain to increase the log-posterior; return the new point, gradient and curvature.
 
-    The log-posterior is concave, so it has increased where its slope along the step is still positive. Where the slope
-    is negative, a short step (|Δβ| ≤ 1/2 changes the curvature by less than a factor e) has gained too if the slope is
-    at most half as steep as it was at the start.
+    The log-posterior is concave, so it has increased if its slope along the step is still positive. A short step
+    (|Δβ| ≤ 1/2 changes the curvature by less than a factor e) has also increased it if the slope is negative and at
+    most half as steep as it was at the start.
     """
     before = float(np.sum(gradient * step))
     rate = min(1.0, 4.0 / float(np.abs(step).max()))
     while True:
-        place = posterior.centre(beta + rate * step)
-        slope, curvature = posterior.gradient(place)
+        point = posterior.centre(beta + rate * step)
+        slope, curvature = posterior.gradient(point)
         after = float(np.sum(slope * step))
         small = rate * float(np.abs(step).max()) <= 0.5
         if after >= 0 or (small and after >= -0.5 * before) or posterior.passes >= max_passes:
-            return place, slope, curvature
+            return point, slope, curvature
         rate *= min(max(before / (before - after), 0.1), 0.9)

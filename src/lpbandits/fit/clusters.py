@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from lpbandits import validate
-from lpbandits.data.blocks import MAX_EXACT_RATINGS, Blocks, MemoryBlocks
+from lpbandits.data.blocks import MAX_EXACT_RATINGS, Blocks, as_blocks
 from lpbandits.data.memory import BYTES_PER_KMEANS_PERSON, BYTES_PER_KMEANS_RATING
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
@@ -22,12 +22,12 @@ Scale = Literal["raw", "centered", "standardized", "cosine"]
 MAX_EXPLAINED = 0.5
 """Warn if clusters explain at least this share of the variance of people's number of ratings or mean rating."""
 
-ALIKE = 1e-9
-"""Relative tolerance within which the ratings of a person count as equal."""
+EQUAL = 1e-9
+"""Relative tolerance for treating all ratings of a person as equal."""
 
 SLOW_KMEANS_RATINGS = 5_000_000
-"""With more ratings a KMeans run takes seconds: by default there are 2 runs instead of 10, and `fit_states` does not
-cluster again without the held-out people."""
+"""With more ratings a KMeans run takes seconds: by default there are 2 runs instead of 10, and `fit_states` may reuse
+the clusters for the fit without held-out people."""
 
 MAX_RESTARTS = 1000
 
@@ -61,9 +61,9 @@ def cluster_people(
     ----------
     scale
         "cosine": ratings minus the person's and then the action's mean, each person scaled to length 1. It ignores how
-        much and how highly a person rates; constant raters have a row of zeros. "raw": the ratings, as in the paper.
-        "centered": minus the person's mean, so that a missing rating counts as average. "standardized": also divided by
-        the person's standard deviation.
+        many actions and how highly a person rates; people whose ratings are all equal have a row of zeros. "raw": the
+        ratings, as in the paper. "centered": minus the person's mean, so that a missing rating counts as average.
+        "standardized": also divided by the person's standard deviation.
     restarts
         Number of KMeans runs; the one with the least inertia is kept. By default 10, or 2 for a log of more than five
         million ratings.
@@ -76,33 +76,32 @@ def cluster_people(
     [0, 0, 1, 1, 0]
     """
     count = validate.as_count(states, "states")
-    if isinstance(ratings, Ratings):
-        with Threads(threads) as pool:
-            return cluster_people(MemoryBlocks(ratings, pool), count, scale=scale, restarts=restarts, seed=seed)
-    log, people = ratings, len(ratings.log.people)
-    if count > people:
-        raise InvalidInput(f"states must be at most the number of people, {people}, got {count}")
     validate.as_choice(scale, "scale", get_args(Scale))
-    item_means = _item_means(log.map(_item_sums)) if scale == "cosine" else None
-    sample = kmeans_sample(log, count, validate.as_seed(seed))
-    features = _features(log, sample, scale, item_means)
-    size = BYTES_PER_KMEANS_RATING * int(log.log.counts[sample].sum()) + BYTES_PER_KMEANS_PERSON * len(sample)
-    runs = 10 if len(log.log) <= SLOW_KMEANS_RATINGS else 2
-    if restarts is not None:
-        runs = validate.as_count(restarts, "restarts", high=MAX_RESTARTS)
-    n_threads = min(log.pool.count, max(log.budget.left // size - 1, 1))  # each concurrent run copies the features
-    centres, labels = _kmeans(features, count, runs, seed, n_threads)
-    if len(sample) < people:
-        labels = np.concatenate(list(log.map(_nearest, scale, item_means, centres)))
-    sizes = np.bincount(labels, minlength=count)
-    order = np.argsort(-sizes, kind="stable")
-    labels, shares = np.argsort(order)[labels], sizes[order][sizes[order] > 0] / people
-    explained = variance_between(log, labels)
+    with Threads(threads) as pool:
+        log = as_blocks(ratings, pool)
+        people = len(log.log.people)
+        if count > people:
+            raise InvalidInput(f"states must be at most the number of people, {people}, got {count}")
+        item_means = _item_means(log.map(_item_sums)) if scale == "cosine" else None
+        sample = kmeans_sample(log, count, validate.as_seed(seed))
+        mask = np.isin(np.arange(people), sample)
+        # Block by block, because `scaled` needs many times the memory of its result.
+        features = sparse.vstack(list(log.map(_sampled_rows, scale, item_means, per_person=(mask,))), format="csr")
+        size = BYTES_PER_KMEANS_RATING * int(log.log.counts[sample].sum()) + BYTES_PER_KMEANS_PERSON * len(sample)
+        runs = 10 if len(log.log) <= SLOW_KMEANS_RATINGS else 2
+        if restarts is not None:
+            runs = validate.as_count(restarts, "restarts", high=MAX_RESTARTS)
+        n_threads = min(log.pool.count, max(log.budget.left // size - 1, 1))  # each concurrent run copies the features
+        centres, labels = _kmeans(features, count, runs, seed, n_threads)
+        if len(sample) < people:
+            labels = np.concatenate(list(log.map(_nearest, scale, item_means, centres)))
+        sizes = np.bincount(labels, minlength=count)
+        order = np.argsort(-sizes, kind="stable")
+        labels, shares = np.argsort(order)[labels], sizes[order][sizes[order] > 0] / people
+        explained = variance_between(log, labels)
     notes = level_warnings(*explained, scale)
     if len(shares) < count:
-        notes.append(
-            f"KMeans found only {len(shares)} of {count} clusters because too few people differ; use fewer states"
-        )
+        notes.append(f"KMeans found only {len(shares)} of {count} clusters; too few people differ: use fewer states")
     return Clusters(labels, shares, *explained, tuple(notes))
 
 
@@ -114,14 +113,6 @@ def kmeans_sample(log: Blocks, states: int, seed: int) -> IntArray:
     order = np.random.default_rng([seed, 4]).permutation(len(counts))
     most = int(np.searchsorted(np.cumsum(counts[order]), MAX_EXACT_RATINGS // 2))
     return np.sort(order[: max(most, states)])
-
-
-def _features(log: Blocks, sample: IntArray, scale: str, item_means: FloatArray | None) -> sparse.csr_array:
-    """Return the rows of the sample, built block by block: `scaled` needs many times the memory of its result."""
-    mask = np.isin(np.arange(len(log.log.counts)), sample)
-    parts = list(log.map(_sampled_rows, scale, item_means, per_person=(mask,)))
-    rows: sparse.csr_array = sparse.vstack(parts, format="csr")
-    return rows
 
 
 def _sampled_rows(
@@ -137,7 +128,7 @@ def _nearest(block: Ratings, _: Threads, scale: str, item_means: FloatArray | No
 
 
 def _item_sums(block: Ratings, _: Threads | None = None) -> FloatArray:
-    """Return the number of raters of each action, and the sum of its ratings less their person's mean."""
+    """Return the number of raters of each action, and the sum of its ratings minus each person's mean."""
     values = block.rating - block.means[block.owner]
     raters = np.bincount(block.action, minlength=len(block.actions))
     return np.stack([raters, np.bincount(block.action, weights=values, minlength=len(block.actions))])
@@ -171,7 +162,7 @@ def _raters(block: Ratings, _: Threads, totals: list[Any] | None, states: int, l
 
 
 def level_warnings(count_explained: float, mean_explained: float, scale: str) -> list[str]:
-    """Return warnings if clusters explain much of the variance in how much, or how highly, people rate."""
+    """Return warnings if clusters explain much of the variance of people's number of ratings or mean rating."""
     remedy = "" if scale == "cosine" else "; scale='cosine' (--scale cosine) ignores it"
     return [
         f"the clusters explain {share:.0%} of the variance in how {what} people rate{remedy}"
@@ -188,18 +179,18 @@ def scaled(ratings: Ratings, scale: str, item_means: FloatArray | None = None) -
     values = ratings.rating - ratings.means[owner]
     if scale == "centered":
         return ratings.matrix(values)
-    spread = _lengths(ratings, values)
+    centred_norms = _norms(ratings, values)
     if scale == "cosine":
         values = values - (_item_means([_item_sums(ratings)]) if item_means is None else item_means)[ratings.action]
-    norms = _lengths(ratings, values)
+    norms = _norms(ratings, values)
     if scale == "standardized":
         norms /= np.sqrt(np.maximum(ratings.counts, 1))
-    constant = np.minimum(norms, spread) <= ALIKE * _lengths(ratings, ratings.rating)
+    constant = np.minimum(norms, centred_norms) <= EQUAL * _norms(ratings, ratings.rating)
     return ratings.matrix(np.where(constant[owner], 0.0, values / np.where(constant, 1.0, norms)[owner]))
 
 
-def _lengths(ratings: Ratings, values: FloatArray) -> FloatArray:
-    """Return the Euclidean length of each person's row."""
+def _norms(ratings: Ratings, values: FloatArray) -> FloatArray:
+    """Return the Euclidean norm of each person's row."""
     return np.sqrt(np.bincount(ratings.owner, weights=values**2, minlength=len(ratings.people)))
 
 

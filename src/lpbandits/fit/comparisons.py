@@ -12,18 +12,18 @@ from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 TILE = 64
-"""Rows and columns of a tile when a matrix is added to its transpose."""
+"""Number of rows and columns of a tile when a matrix is added to its transpose."""
 
 CHUNK = 2**17
-"""Ratings counted together: with more, a million people of 200 ratings took three times as long."""
+"""Number of ratings counted together; larger chunks were three times slower for a million people with 200 ratings."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Each person's history sorted by rating, ready for counting; see `kernels.comparisons` for the layout.
+    """Each person's history, sorted by rating for counting; see `kernels.comparisons` for the layout.
 
-    `person` is the owner of each history and `weight` the weight of its comparisons. A person has one history of weight
-    1, unless there is a cap on pairs per person.
+    `person` is the owner of each history and `weight` the weight of its comparisons. Without a cap on pairs per person,
+    each person has one history of weight 1.
     """
 
     person: IntArray
@@ -39,7 +39,7 @@ class Comparisons:
 
     @property
     def pairs(self) -> FloatArray:
-        """Number of comparisons per person, strict or tied, before any cap."""
+        """Number of comparisons per person, including ties, before any cap."""
         lengths = self.lengths.astype(np.float64)
         pairs = self.weight * lengths * (lengths - 1) / 2
         return np.bincount(self.person, weights=pairs, minlength=self.people).astype(np.float64)
@@ -53,7 +53,7 @@ class Comparisons:
         return float(self.weight @ per_history)
 
     def raters(self, used: BoolArray) -> IntArray:
-        """Return the number of raters of each action in the histories that are used."""
+        """Return the number of raters of each action in the `used` histories."""
         return np.bincount(self.histories.action[np.repeat(used, self.lengths)], minlength=self.actions)
 
     def restricted(self, kept: IntArray) -> "Comparisons":
@@ -70,18 +70,18 @@ class Comparisons:
 class PairCounts:
     """Sufficient statistics of a Bradley-Terry model: `wins` per action (a tie is half a win), comparisons per pair.
 
-    `halves` = H + Hᵀ is twice the number of comparisons of each pair; H counts half wins, so that ties are integers.
-    Its rows and columns are the actions in `kept`; `actions` is the number of all actions.
+    `double_counts` = H + Hᵀ is twice the number of comparisons of each pair; H counts half wins, so that ties are
+    integers. Its rows and columns are the actions in `kept`; `actions` is the number of all actions.
     """
 
-    halves: NDArray[Any]
+    double_counts: NDArray[Any]
     wins: FloatArray
     kept: IntArray
     actions: int
 
     def minus(self, other: "PairCounts") -> "PairCounts":
-        """Subtract the counts of held-out people, overwriting `halves`."""
-        np.subtract(self.halves, other.halves, out=self.halves)
+        """Subtract the counts of held-out people, overwriting `double_counts`."""
+        np.subtract(self.double_counts, other.double_counts, out=self.double_counts)
         return replace(self, wins=self.wins - other.wins)
 
 
@@ -102,13 +102,8 @@ def compare(
     person = np.arange(len(ratings.people))
     weight = np.ones(len(person))
     if pairs_per_person is not None:
-        groups = kernels.count_groups(offsets, pairs_per_person)
-        given = (offsets, action, rating), pairs_per_person, seed, first, np.cumsum(groups) - groups
-        offsets, weight = np.zeros(int(groups.sum()) + 1, dtype=np.int64), np.ones(int(groups.sum()))
-        action, rating = np.empty_like(action), np.empty_like(rating)
-        size = kernels.split_histories(*given, (offsets, action, rating, weight))
-        action, rating = action[:size].copy(), rating[:size].copy()
-        person = np.repeat(person, groups)
+        history = offsets, action, rating, pairs_per_person, seed, first
+        person, weight, offsets, action, rating = kernels.split_histories(*history)
     histories = kernels.SortedHistories(offsets, np.empty_like(action), *np.empty((2, len(action)), dtype=np.int32))
     pool = threads or Threads(1)
     pool.run(kernels.sort_histories, len(person), action, rating, histories, blocks=8, smallest=64)
@@ -121,15 +116,14 @@ class PairCap(NamedTuple):
     pairs: int | None = None
     seed: int = 0
 
-
-def compared(block: Ratings, cap: PairCap, index: IntArray, threads: Threads) -> Comparisons:
-    """Return the comparisons of a block, cached on it unless there is a cap; `index` numbers its people in the log."""
-    if cap.pairs is not None:
-        return compare(block, pairs_per_person=cap.pairs, seed=cap.seed, first=int(index[0]), threads=threads)
-    known: Comparisons | None = block.__dict__.get("comparisons")
-    if known is None:
-        known = block.__dict__["comparisons"] = compare(block, threads=threads)
-    return known
+    def comparisons(self, block: Ratings, index: IntArray, threads: Threads) -> Comparisons:
+        """Return the comparisons of a block, cached on it if all are used; `index` numbers its people in the log."""
+        if self.pairs is not None:
+            return compare(block, pairs_per_person=self.pairs, seed=self.seed, first=int(index[0]), threads=threads)
+        if "comparisons" not in block.__dict__:
+            block.__dict__["comparisons"] = compare(block, threads=threads)
+        cached: Comparisons = block.__dict__["comparisons"]
+        return cached
 
 
 def count_wins(

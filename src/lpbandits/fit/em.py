@@ -77,7 +77,7 @@ class Em(Estimator):
         """Return the settings as a JSON object."""
         return {**super().settings(), "start": None if self.start is None else "given"}
 
-    def among(self, people: IntArray) -> "Em":
+    def for_people(self, people: IntArray) -> "Em":
         """Return the estimator with the `start` of these people."""
         if self.start is None:
             return self
@@ -88,14 +88,7 @@ class Em(Estimator):
         return replace(self, start=tuple(np.array(self.start)[people].tolist()))
 
     def __call__(
-        self,
-        log: Blocks,
-        states: int,
-        *,
-        pairs_per_person: int | None = None,
-        holdout: BoolArray | None = None,
-        distinct: bool = False,
-        watch: Stopwatch,
+        self, log: Blocks, states: int, *, pairs_per_person: int | None, holdout: BoolArray | None, watch: Stopwatch
     ) -> Estimate:
         """Run EM from each start and keep the highest log-posterior; the log is loaded into memory."""
         del holdout  # not used: leaving people out needs a second fit
@@ -128,7 +121,7 @@ class Em(Estimator):
                 weight = rounded(membership[:, z])
                 sums.append(scatter_sums(comparisons, weight, fit.utilities, threads=threads))
         others: Json = {"warnings": tuple(notes), "history": tuple(history), "membership": membership}
-        return self.estimate(fits, shares, labels, Scatter.of(np.stack(sums)), distinct=distinct, **others)
+        return self.estimate(fits, shares, labels, Scatter.of(np.stack(sums)), **others)
 
     def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> IntArray:
         """Return the labels of a start: given, of `TwoStage`, of cosine clusters, or random."""

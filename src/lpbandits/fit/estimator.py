@@ -1,4 +1,4 @@
-"""`Estimator` and `Estimate`: the interface of fitting methods and their result; options of any method."""
+"""`Estimator` and `Estimate`: the interface of fitting methods and their result, and likelihoods of mixtures."""
 
 import abc
 from collections.abc import Sequence
@@ -11,12 +11,11 @@ from scipy.special import logsumexp
 from lpbandits import validate
 from lpbandits.data.blocks import Blocks
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.bradley_terry import BradleyTerry, as_prior_sd
+from lpbandits.fit.bradley_terry import PRIOR_SD, BradleyTerry, as_prior_sd
 from lpbandits.fit.clusters import MAX_RESTARTS, Scale
 from lpbandits.fit.comparisons import Comparisons
 from lpbandits.fit.kernels.comparisons import history_log_likelihoods
-from lpbandits.fit.shrinkage import shrink_states
-from lpbandits.fit.uncertainty import Scatter
+from lpbandits.fit.uncertainty import Scatter, shrink_states
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize
@@ -29,7 +28,7 @@ FACTORS_PER_LOG = 500
 
 
 def fit_options(*, states: Any, max_states: Any, pairs_per_person: Any, heldout: Any, taste: Any) -> Json:
-    """Check the options of `fit_states` that any method has, and return them."""
+    """Check the options of `fit_states` that do not depend on the method, and return them."""
     if not validate.is_exactly(states, "auto"):
         if isinstance(states, str):
             raise validate.invalid("states", "a number or 'auto'", states)
@@ -63,7 +62,7 @@ class Estimate:
     errors: FloatArray
     """Standard deviations of the utilities."""
     unknown: BoolArray
-    """True for actions without information, which come last: never compared in the state or, if shrunk, in any."""
+    """True for actions without information, ranked last: never compared in the state or, if shrunk, in any state."""
     warnings: tuple[str, ...] = ()
     history: tuple[float, ...] = ()
     """EM's log-posterior of the fit to the initial labels and after each step."""
@@ -83,6 +82,34 @@ class Estimate:
         rows = zip(self.unknown, self.utilities, self.fits, strict=True)
         return np.stack([np.lexsort((-fit.utilities, -utility, unknown)) for unknown, utility, fit in rows])
 
+    def distinct(self) -> "Estimate":
+        """Sort states by share, largest first, and merge those with equal orderings; those of a model must differ."""
+        keys = [ordering.tobytes() for ordering in self.orderings]
+        first: dict[bytes, int] = {}
+        for z in np.argsort(-self.shares, kind="stable").tolist():
+            first.setdefault(keys[z], z)
+        kept, numbers = list(first.values()), {key: number for number, key in enumerate(first)}
+        new = np.array([numbers[key] for key in keys])
+        notes, membership = self.warnings, self.membership
+        if len(kept) < len(keys):
+            notes += (
+                f"{len(keys)} states have only {pluralize(len(kept), 'different ordering')}; states with equal "
+                "orderings were merged: use fewer states",
+            )
+        if membership is not None:
+            membership = np.stack([membership[:, new == z].sum(axis=1) for z in range(len(kept))], axis=1)
+        return replace(
+            self,
+            fits=tuple(self.fits[z] for z in kept),
+            shares=np.bincount(new, weights=self.shares).astype(np.float64),
+            labels=new[self.labels],
+            utilities=self.utilities[kept],
+            errors=self.errors[kept],
+            unknown=self.unknown[kept],
+            warnings=notes,
+            membership=membership,
+        )
+
 
 @dataclass(frozen=True)
 class Estimator(abc.ABC):
@@ -95,7 +122,7 @@ class Estimator(abc.ABC):
 
     method: ClassVar[str]
     scale: Scale = "cosine"
-    prior_sd: float = 1.0
+    prior_sd: float = PRIOR_SD
     restarts: int | None = None
     seed: int = 0
     shrink: bool = True
@@ -119,74 +146,29 @@ class Estimator(abc.ABC):
         """Return the settings as a JSON object."""
         return asdict(self)
 
-    def among(self, people: IntArray) -> "Estimator":  # noqa: ARG002
+    def for_people(self, people: IntArray) -> "Estimator":  # noqa: ARG002
         """Return the estimator for a subset of the people (indices): per-person settings are subset, too."""
         return self
 
     @abc.abstractmethod
     def __call__(
-        self,
-        log: Blocks,
-        states: int,
-        *,
-        pairs_per_person: int | None = None,
-        holdout: BoolArray | None = None,
-        distinct: bool = False,
-        watch: Stopwatch,
+        self, log: Blocks, states: int, *, pairs_per_person: int | None, holdout: BoolArray | None, watch: Stopwatch
     ) -> Estimate:
-        """Fit `states` states and, if that is cheap, also `excluding_holdout` without the people of the mask `holdout`.
+        """Return the `estimate` of `states` states.
 
-        The result is that of `estimate`, to which `distinct` is passed on.
+        If that is cheap, it also has `excluding_holdout`, a fit without the people of the mask `holdout`.
         """
 
     def estimate(
-        self,
-        fits: Sequence[BradleyTerry],
-        shares: FloatArray,
-        labels: IntArray,
-        scatter: Scatter,
-        *,
-        distinct: bool = False,
-        **others: Any,
+        self, fits: Sequence[BradleyTerry], shares: FloatArray, labels: IntArray, scatter: Scatter, **others: Any
     ) -> Estimate:
-        """Return the estimate with standard errors and, if `shrink` is set, utilities shrunk towards the other states.
-
-        With `distinct`, states are sorted by share, largest first, and those with equal orderings are joined: a model
-        holds each ordering once.
-        """
+        """Return the estimate with standard errors and, if `shrink` is set, with utilities shrunk over states."""
         utilities, errors = np.stack([fit.utilities for fit in fits]), scatter.errors(self.prior_sd)
         unknown = np.stack([fit.never_compared for fit in fits])
         if self.shrink:
             utilities, errors = shrink_states(utilities, ~unknown, scatter, prior_sd=self.prior_sd)
             unknown = np.broadcast_to(unknown.all(axis=0), unknown.shape)
-        estimate = Estimate(tuple(fits), shares, labels, utilities, errors, unknown, **others)
-        if not distinct:
-            return estimate
-        keys = [ordering.tobytes() for ordering in estimate.orderings]
-        first: dict[bytes, int] = {}
-        for z in np.argsort(-shares, kind="stable").tolist():
-            first.setdefault(keys[z], z)
-        kept, places = list(first.values()), {key: place for place, key in enumerate(first)}
-        new = np.array([places[key] for key in keys])
-        notes, membership = estimate.warnings, estimate.membership
-        if len(kept) < len(keys):
-            notes += (
-                f"{len(keys)} states have only {pluralize(len(kept), 'different ordering')}; states with equal "
-                "orderings were joined: use fewer states",
-            )
-        if membership is not None:
-            membership = np.stack([membership[:, new == z].sum(axis=1) for z in range(len(kept))], axis=1)
-        return replace(
-            estimate,
-            fits=tuple(fits[z] for z in kept),
-            shares=np.bincount(new, weights=shares).astype(np.float64),
-            labels=new[labels],
-            utilities=utilities[kept],
-            errors=errors[kept],
-            unknown=unknown[kept],
-            warnings=notes,
-            membership=membership,
-        )
+        return Estimate(tuple(fits), shares, labels, utilities, errors, unknown, **others)
 
 
 def as_estimator(value: Any) -> Estimator:
@@ -199,9 +181,9 @@ def as_estimator(value: Any) -> Estimator:
 def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads: Threads | None = None) -> FloatArray:
     """Return people × states: the log-probability of each person's comparisons under each state's utilities."""
     shifted = np.ascontiguousarray(utilities - utilities.max(axis=1, keepdims=True))
-    spread = max(float(-shifted.min()), 1.0)
+    widest = max(float(-shifted.min()), 1.0)
     out = np.empty((len(comparisons.person), len(utilities)))
-    arrays = comparisons.histories, shifted, np.exp(shifted), int(np.clip(600 / spread, 1, FACTORS_PER_LOG)), out
+    arrays = comparisons.histories, shifted, np.exp(shifted), int(np.clip(600 / widest, 1, FACTORS_PER_LOG)), out
     (threads or Threads(1)).run(history_log_likelihoods, len(out), *arrays, blocks=16, smallest=16)
     if len(out) == comparisons.people:
         return out * comparisons.weight[:, None]
@@ -210,6 +192,15 @@ def log_likelihoods(comparisons: Comparisons, utilities: FloatArray, *, threads:
         for z in range(out.shape[1])
     ]
     return np.ascontiguousarray(np.stack(columns, axis=1))
+
+
+def discount(counts: IntArray) -> FloatArray:
+    """Return a column of factors 2/n of people's log-likelihoods, so that n ratings count as n − 1 comparisons.
+
+    The n(n − 1)/2 comparisons of a person share the noise of n ratings. Without this factor 2/n, probabilities of
+    states are overconfident, and more states always score better, because they fit the noise.
+    """
+    return np.asarray(2 / np.maximum(counts, 2))[:, None]
 
 
 def mixture(values: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.blocks import Blocks, MemoryBlocks, block_edges, largest_block
-from lpbandits.data.chunked import ChunkedRatings, DiskBlocks
+from lpbandits.data.blocks import Blocks, block_edges, largest_block
+from lpbandits.data.chunked import ChunkedRatings
 from lpbandits.data.memory import BYTES_PER_TASTE_PAIR, memory_budget
 from lpbandits.data.names import name_actions
 from lpbandits.data.ratings import Ratings, as_ratings
@@ -17,7 +17,7 @@ from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import SLOW_KMEANS_RATINGS
 from lpbandits.fit.estimator import Estimator, States, as_estimator, fit_options
 from lpbandits.fit.report import Fit
-from lpbandits.fit.selection import candidates_up_to, choose_states, score_fit, split_people
+from lpbandits.fit.selection import CANDIDATES, candidates_up_to, choose_states, draw_holdout, score_fit
 from lpbandits.fit.state_means import state_means
 from lpbandits.fit.taste.cross_products import MAX_COVARIANCE_ACTIONS
 from lpbandits.fit.taste.popularity import StandardizedRatings
@@ -38,7 +38,7 @@ def open_blocks(
     scratch: "str | os.PathLike[str] | None" = None,
     max_memory: int | str | None = None,
 ) -> Iterator[Blocks]:
-    """Yield a log as blocks, in memory or in files that workers read; a single block stays in this process."""
+    """Yield a log as blocks, in memory or in files for workers; a single block is processed in this process."""
     workers = as_workers(jobs)
     limit_bytes = None if max_memory is None else validate.as_bytes(max_memory, "max_memory")
     single = isinstance(ratings, Ratings) and len(block_edges(ratings.counts)) <= 2
@@ -56,15 +56,12 @@ def open_blocks(
             workers=0 if executor.in_process else executor.n_workers,
             limit_bytes=limit_bytes,
         )
-        if isinstance(ratings, Ratings) and executor.in_process:
-            yield MemoryBlocks(ratings, pool, budget)
-            return
-        if isinstance(ratings, Ratings):
+        if isinstance(ratings, Ratings) and not executor.in_process:
             folder = stack.enter_context(temporary_folder(None if scratch is None else as_path(scratch).absolute()))
             ratings = write_chunks(ratings, folder)
-        log = DiskBlocks(ratings, executor, pool, budget)
-        log.probe()
-        yield log
+        if isinstance(ratings, ChunkedRatings):
+            ratings.probe(executor)
+        yield Blocks(ratings, pool, budget, executor)
 
 
 @translate_errors("fitting states")
@@ -100,7 +97,8 @@ def fit_states(
         Maximum number of comparisons per person: a random subset, weighted so that expected counts stay the same.
     heldout
         Share of people held out to score the fit in the report: a second model is fitted without them; 0 skips this. On
-        a log of more than five million ratings the second fit reuses the clusters of the first.
+        a log of more than five million ratings, `TwoStage` with a given number of states and without
+        `pairs_per_person` reuses the clusters for the second fit.
     taste
         Also fit a `TasteModel`, for the policy "taste".
     names
@@ -110,11 +108,11 @@ def fit_states(
     jobs
         Number of worker processes, or `Workers(…)`. Results do not depend on it.
     scratch
-        Folder for temporary files, which remote workers must see.
+        Folder for temporary files; remote workers must have access to it.
     max_memory
         Memory limit of all processes on this machine, such as "8GB".
     progress
-        Called with stage, finished parts and their total.
+        Called with the stage, the number of finished parts and the number of all parts.
 
     Returns
     -------
@@ -149,16 +147,17 @@ def fit_states(
             size = BYTES_PER_TASTE_PAIR * min(len(ratings.actions), MAX_COVARIANCE_ACTIONS) ** 2
             log.budget.check("the covariances of the taste model", size, "fit without it (taste=False; --no-taste)")
         if states == "auto":
-            numbers = candidates_up_to(options["max_states"] or 12)
+            most = options["max_states"]
+            numbers = CANDIDATES if most is None else candidates_up_to(most)
             with Stopwatch(seconds=watch.seconds).part("how many states"):  # `choose_states` reports its own progress
                 curve = choose_states(
                     log, estimator=estimator, candidates=numbers, pairs_per_person=cap, seed=seed, progress=progress
                 )
             states = curve.states
-        # Avoid a second KMeans: the states are fitted with and without the held-out people from the same clusters.
-        quick = share > 0 and curve is None and cap is None and len(ratings) > SLOW_KMEANS_RATINGS
-        holdout = np.isin(np.arange(people), split_people(people, share, seed)[1]) if quick else None
-        estimate = estimator(log, states, pairs_per_person=cap, holdout=holdout, distinct=True, watch=watch)
+        # Avoid a second KMeans: `TwoStage` fits the states with and without the held-out people to the same clusters.
+        reuse_clusters = share > 0 and curve is None and cap is None and len(ratings) > SLOW_KMEANS_RATINGS
+        holdout = np.isin(np.arange(people), draw_holdout(people, share, seed)[1]) if reuse_clusters else None
+        estimate = estimator(log, states, pairs_per_person=cap, holdout=holdout, watch=watch).distinct()
         scores = score_fit(log, estimator, estimate, options, curve=curve, holdout=holdout, watch=watch)
         with watch.part("means"):
             means = state_means(log, estimate)

@@ -1,13 +1,6 @@
-"""`Provenance`: how a model was fitted, as kept in its file: settings, report, versions and a sketch of its people.
+"""`Provenance`: how a model was fitted, as kept in its file: settings, report and versions."""
 
-The sketch tells whether people were in the training data without storing their labels: it holds the 1,024 smallest
-64-bit hashes of labels. Of the people whose hashes are at most the largest of these, the share found in the sketch
-estimates the share that was in the fit.
-"""
-
-import hashlib
-import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Literal
@@ -18,20 +11,16 @@ from lpbandits.fit.em import Em
 from lpbandits.fit.estimator import Estimator, fit_options
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.typing import Json, Label
+from lpbandits.typing import Json
 
 METHODS: dict[str, type[TwoStage] | type[Em]] = {"two-stage": TwoStage, "em": Em}
-
-SKETCH_SIZE = 1_024
-MIN_LOOKED_UP = 100
-"""With this many people looked up and none found, fewer than 3 % were in the fit (95 % confidence)."""
 
 MAX_NUMBER = 10**9
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """How a model was fitted; empty fields for what its file does not say. See `FitReport` for numbers of the fit.
+    """How a model was fitted; fields that its file does not have are empty. See `FitReport` for numbers of the fit.
 
     Examples
     --------
@@ -46,7 +35,6 @@ class Provenance:
     versions: Mapping[str, Any] = field(default_factory=dict)
     never_compared: Sequence[Sequence[int]] = ()
     """Per state, the indices of the actions without comparisons in it."""
-    people_sketch: Sequence[str] | None = None
     method: str | None = None
     people: int | None = None
     state_people: Sequence[int] = ()
@@ -66,7 +54,6 @@ class Provenance:
         readers: dict[str, Callable[[Any, str], Any]] = {
             "versions": _object,
             "never_compared": partial(_list, read=actions, length=model.n_states),
-            "people_sketch": partial(_list, read=validate.as_text),
             "report.method": validate.as_text,
             "report.people": count,
             "report.state_people": partial(_list, read=count, length=model.n_states),
@@ -108,30 +95,6 @@ class Provenance:
         except InvalidInput as error:
             raise FileFormatError(f"provenance.settings is invalid: {error}; fit the model again") from None
         return estimator, options.pop("states"), options
-
-    def none_in_training(self, people: Sequence[Label]) -> bool | None:
-        """Return True if (almost) none of `people` were in the training data, None if unknown."""
-        if self.people_sketch is None:
-            return None
-        hashes, exact = {_hash(label) for label in people}, len(self.people_sketch) < SKETCH_SIZE
-        if not exact:
-            hashes = {one for one in hashes if one <= self.people_sketch[-1]}
-        if not hashes.isdisjoint(self.people_sketch):
-            return False
-        return True if len(hashes) >= (1 if exact else MIN_LOOKED_UP) else None
-
-
-def sketch(people: Iterable[Label]) -> tuple[str, ...]:
-    """Return the 1,024 smallest hashes of people's labels, in ascending order: the first 8 bytes of SHA-256.
-
-    >>> sketch(["ann", "bo"])
-    ('3d099d0f13df9d0b', '49915e0d7d4b402e')
-    """
-    return tuple(heapq.nsmallest(SKETCH_SIZE, {_hash(label) for label in people}))
-
-
-def _hash(label: Label) -> str:
-    return hashlib.sha256(str(label).encode()).hexdigest()[:16]
 
 
 def _curve_row(value: Any, name: str) -> Json:

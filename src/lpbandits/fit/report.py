@@ -9,11 +9,10 @@ import numpy as np
 from scipy.special import expit
 
 from lpbandits.data.blocks import Blocks
-from lpbandits.data.chunked import DiskBlocks, peak_of_process
+from lpbandits.data.chunked import ChunkedRatings, peak_of_process
 from lpbandits.data.names import Naming
 from lpbandits.fit.clusters import raters_of, variance_between
 from lpbandits.fit.estimator import Estimate, Estimator
-from lpbandits.fit.provenance import sketch
 from lpbandits.fit.selection import Scores
 from lpbandits.fit.state_means import StateMeans
 from lpbandits.fit.taste.tuning import TasteFit
@@ -22,6 +21,7 @@ from lpbandits.model import MAX_LOGIT_ERROR, PreferenceModel
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize, share_text
 from lpbandits.typing import IntArray, Json
+from lpbandits.validate import look_alikes
 
 PACKAGES = ("lpbandits", "numba", "numpy", "scikit-learn", "scipy")
 """Packages whose versions are recorded in a model."""
@@ -32,28 +32,25 @@ MAX_TIES = 0.95
 MAX_LABELS = 20
 """Maximum number of labels of never-compared actions in a report."""
 
-MIN_STATE_PEOPLE = 10
-"""A state with fewer people gets a warning."""
-
-MIN_STATE_SHARE = 0.01
-"""A state with a smaller share of the people gets a warning."""
+MIN_STATE_PEOPLE, MIN_STATE_SHARE = 10, 0.01
+"""A state with fewer people, or with a smaller share of them, gets a warning."""
 
 TOP = 5
 MIN_RATERS = 5
 """A state gets a warning if one of its `TOP` first actions has fewer raters in it."""
 
-FAR = 10
-SURE = 0.9
-"""Warn if a state's first action is above the action at rank `FAR` (or at the middle rank, if that is smaller) with a
-lower probability."""
+FAR_RANK = 10
+MIN_CONFIDENCE = 0.9
+"""Warn if a state's first action is above the action at rank `FAR_RANK` (or at the middle rank, if that is smaller)
+with a lower probability."""
 
 
 @dataclass(frozen=True)
 class FitReport:
     """Summary of a fit.
 
-    Log-likelihoods are means per comparison (nats) of the mixture over states: −0.693 (log ½) is as good as guessing, 0
-    is perfect.
+    Log-likelihoods are means per comparison (nats) of the mixture over states: −0.693 (log ½) is chance level, 0 is
+    certainty.
     """
 
     method: str
@@ -61,7 +58,7 @@ class FitReport:
     actions: int
     ratings: int
     dropped: Mapping[str, int]
-    """Number of dropped ratings, by reason."""
+    """Number of dropped rows, people, actions and ratings, by reason."""
     states: int
     shares: Sequence[float]
     state_people: Sequence[int]
@@ -104,8 +101,8 @@ class FitReport:
     """Number of actions with a name; None if no names were given."""
     warnings: Sequence[str]
     space: Json
-    """Where the `log` was ("memory" or "files"), its number of blocks (`parts`), the maximum of `scratch_bytes` on
-    disk, and `peak_bytes`: the sum of the peak memory of all processes since their start."""
+    """Location of the `log` ("memory" or "files"), its number of blocks (key `parts`), the maximum of `scratch_bytes`
+    on disk, and `peak_bytes`: the sum of the peak memory of all processes since their start."""
     seconds: Mapping[str, float]
     """Seconds per stage."""
 
@@ -173,7 +170,10 @@ class Fit:
             curve=[] if scores.curve is None else scores.curve.rows(),
             taste=None if taste.report is None else asdict(taste.report),
             named=naming.matched,
-            warnings=[*notes, *taste.warnings, *naming.warnings],
+            warnings=[
+                *(*notes, *taste.warnings, *naming.warnings),
+                *(*look_alikes(ratings.people, "people"), *look_alikes(ratings.actions, "actions")),
+            ],
             space=_space(log),
             seconds={stage: round(time, 3) for stage, time in watch.seconds.items()},
         )
@@ -198,7 +198,6 @@ class Fit:
                 "settings": {"method": estimator.method, **options, **estimator.settings()},
                 "versions": {name: version(name) for name in PACKAGES},
                 "never_compared": never_compared,
-                "people_sketch": list(sketch(ratings.people)),
                 "report": {name: value for name, value in vars(report).items() if name not in ("seconds", "space")},
             },
         )
@@ -206,9 +205,9 @@ class Fit:
 
 
 def _space(log: Blocks) -> Json:
-    """Return where the log was, its number of blocks, and the peaks of disk and memory use."""
+    """Return the location of the log, its number of blocks, and the peaks of disk and memory use."""
     where, scratch, peaks = "memory", 0, dict([peak_of_process()])
-    if isinstance(log, DiskBlocks):
+    if isinstance(log.log, ChunkedRatings):
         where, scratch, peaks = "files", log.log.scratch, log.peaks | peaks
     total = sum(peaks.values()) or None
     return {"log": where, "parts": len(log.edges) - 1, "scratch_bytes": scratch, "peak_bytes": total}
@@ -216,22 +215,22 @@ def _space(log: Blocks) -> Json:
 
 def _warnings(estimate: Estimate, raters: IntArray, scores: Scores) -> Iterator[str]:
     """Yield warnings about ties and the choice of the number of states, then those about the states and the score."""
-    ties, curve, score, coin = scores.training.tie_share, scores.curve, scores.heldout_log_likelihood, math.log(0.5)
+    ties, curve, score, chance = scores.training.tie_share, scores.curve, scores.heldout_log_likelihood, math.log(0.5)
     if ties >= MAX_TIES:
         share = "all" if ties == 1 else f"{ties:.1%} of"
         yield f"{share} comparisons are ties, so the orderings carry almost no information; use finer ratings"
     if curve is not None and curve.states == max(curve.candidates):
         yield (
-            f"{pluralize(curve.states, 'state')}, the most that were tried, did best on held-out people; more may do "
-            "better: increase max_states (--max-states)"
+            f"{pluralize(curve.states, 'state')}, the most that were tried, scored best on held-out people; more may "
+            "score better: increase max_states (--max-states)"
         )
     yield from estimate.warnings
     yield from _state_warnings(estimate, raters)
     yield from _fit_warnings(estimate)
-    if score is not None and score <= coin:
+    if score is not None and score <= chance:
         yield (
-            f"the comparisons of {scores.heldout_people:,} held-out people are predicted no better than by a coin toss "
-            f"(log-likelihood {score:.3f}, a coin {coin:.3f}); use fewer states or more ratings"
+            f"the comparisons of {scores.heldout_people:,} held-out people are predicted no better than by chance "
+            f"(log-likelihood {score:.3f}, chance level {chance:.3f}); use fewer states or more ratings"
         )
 
 
@@ -242,23 +241,23 @@ def _state_warnings(estimate: Estimate, raters: IntArray) -> Iterator[str]:
         if people[z] < MIN_STATE_PEOPLE or share < MIN_STATE_SHARE:
             who = pluralize(people[z], "person", "people")
             yield f"state {z} has only {who} ({share_text(share)}); use fewer states"
-    compared, rank = ~estimate.never_compared, min(FAR, (estimate.utilities.shape[1] + 1) // 2)
+    compared, rank = ~estimate.never_compared, min(FAR_RANK, (estimate.utilities.shape[1] + 1) // 2)
     few, unsure = [], []
     for z, order in enumerate(estimate.orderings):
         if np.any((raters[z] < MIN_RATERS)[order[:TOP]] & compared[z, order[:TOP]]):
             few.append(str(z))
         utilities, errors = estimate.utilities[z], estimate.errors[z]
-        if rank > 1 and probability_above(utilities, errors, order[0], order[rank - 1]) < SURE:
+        if rank > 1 and probability_above(utilities, errors, order[0], order[rank - 1]) < MIN_CONFIDENCE:
             unsure.append(str(z))
-    fewer = (
+    few_text = (
         f"some of the {TOP} most preferred actions have fewer than {MIN_RATERS} raters in the state; keep only actions "
         "with more ratings (--min-action)"
     )
-    lower = (
-        f"the first action is above the one at rank {rank} with a probability below {SURE:.0%}; use more people or "
-        "fewer states (lpb inspect shows rank intervals)"
+    unsure_text = (
+        f"the first action is above the one at rank {rank} with a probability below {MIN_CONFIDENCE:.0%}; use more "
+        "people or fewer states (lpb inspect shows rank intervals)"
     )
-    for states, text in ((few, fewer), (unsure, lower)):
+    for states, text in ((few, few_text), (unsure, unsure_text)):
         if states:
             yield f"{'state' if len(states) == 1 else 'states'} {', '.join(states)}: {text}"
 

@@ -1,4 +1,4 @@
-"""Scores of a fit, in training and on held-out people, and the choice of the number of states by them."""
+"""Scores of a fit on training and held-out people, and the choice of the number of states."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.blocks import Blocks, MemoryBlocks, as_blocks
+from lpbandits.data.blocks import Blocks, as_blocks
 from lpbandits.data.memory import BYTES_PER_RATING
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import kmeans_sample
-from lpbandits.fit.comparisons import PairCap, compared
-from lpbandits.fit.estimator import Estimate, Estimator, as_estimator, log_likelihoods, mixture
+from lpbandits.fit.comparisons import PairCap
+from lpbandits.fit.estimator import Estimate, Estimator, as_estimator, discount, log_likelihoods, mixture
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.parallel import Threads
 from lpbandits.progress import Progress, Stopwatch
@@ -43,11 +43,7 @@ class FitScore:
     pairs: float
     tie_share: float
     people: FloatArray
-    """Log-likelihood of each person, with n ratings counting as n − 1 comparisons.
-
-    The n(n − 1)/2 comparisons of one person share the noise of n ratings. Without the factor 2/n, more states always
-    score better, because they fit this noise.
-    """
+    """Log-likelihood of each person, with n ratings counting as n − 1 comparisons (see `discount`)."""
 
 
 def score_comparisons(
@@ -73,9 +69,9 @@ def _score_block(
 ) -> tuple[float, float, float, FloatArray]:
     if not only.all():
         block = block.subset(np.flatnonzero(only))
-    comparisons = compared(block, cap, index, threads)
+    comparisons = cap.comparisons(block, index, threads)
     values = log_likelihoods(comparisons, utilities, threads=threads)
-    scores, _ = mixture(values * (2 / np.maximum(block.counts, 2))[:, None], shares)
+    scores, _ = mixture(values * discount(block.counts), shares)
     return float(mixture(values, shares)[0].sum()), float(comparisons.pairs.sum()), comparisons.ties, scores
 
 
@@ -83,25 +79,25 @@ def _score_block(
 class Holdout:
     """A log split into training people and held-out people."""
 
-    people: IntArray
-    """Indices of the training people."""
+    training_people: IntArray
+    """Their indices in the log."""
     training: Blocks
     heldout: Blocks
 
     def score(self, estimator: Estimator, states: int, pairs_per_person: int | None) -> FitScore:
         """Fit states to the training people and score the held-out people."""
-        fit = estimator.among(self.people)
-        estimate = fit(self.training, states, pairs_per_person=pairs_per_person, watch=Stopwatch())
+        fit = estimator.for_people(self.training_people)
+        estimate = fit(self.training, states, pairs_per_person=pairs_per_person, holdout=None, watch=Stopwatch())
         return score_comparisons(self.heldout, estimate)
 
 
 def split_holdout(log: Blocks, share: float, *, seed: int) -> Holdout | None:
     """Hold out a random share of the people; None if one part would have no comparison.
 
-    Both parts are in memory, so a sample of the people represents a log of more than `MAX_EXACT_RATINGS` ratings.
+    Both parts are held in memory: of a log of more than `MAX_EXACT_RATINGS` ratings, a sample of the people is used.
     """
     sample = kmeans_sample(log, 1, seed)
-    used, unused = (sample[part] for part in split_people(len(sample), share, seed))
+    used, unused = (sample[part] for part in draw_holdout(len(sample), share, seed))
     counts = log.log.counts
     if not np.any(counts[used] > 1) or not np.any(counts[unused] > 1):
         return None
@@ -109,11 +105,11 @@ def split_holdout(log: Blocks, share: float, *, seed: int) -> Holdout | None:
     subject, remedy = f"{size:,} ratings of training and held-out people", "give a number of states (--states 5)"
     log.budget.check(subject, BYTES_PER_RATING * size, remedy)
     budget = log.budget.reserve(size)
-    return Holdout(used, *(MemoryBlocks(log.subset(part), log.pool, budget) for part in (used, unused)))
+    return Holdout(used, *(Blocks(log.subset(part), log.pool, budget) for part in (used, unused)))
 
 
-def split_people(people: int, share: float, seed: int) -> tuple[IntArray, IntArray]:
-    """Split people at random; return the indices of training and held-out people."""
+def draw_holdout(people: int, share: float, seed: int) -> tuple[IntArray, IntArray]:
+    """Hold out a random share of people; return the indices of training and held-out people."""
     order = np.random.default_rng([seed, 1]).permutation(people)
     n_heldout = round(share * people)
     return np.sort(order[n_heldout:]), np.sort(order[:n_heldout])
@@ -137,6 +133,8 @@ class StateCurve:
     """The choice: the fewest states with a score at most one standard error below the best."""
     people: int
     """Number of held-out people."""
+    training_people: int
+    """Number of people that the states were fitted to."""
 
     def rows(self) -> list[Json]:
         """Return one JSON object per number of states."""
@@ -178,7 +176,7 @@ def choose_states(
     with Threads(threads) as pool:
         log = as_blocks(ratings, pool)
         parts = split_holdout(log, share, seed=validate.as_seed(seed))
-        numbers = [m for m in sorted(set(numbers)) if parts is not None and m <= len(parts.people)]
+        numbers = [m for m in sorted(set(numbers)) if parts is not None and m <= len(parts.training_people)]
         if parts is None or not numbers:
             raise InvalidInput(
                 f"states='auto' needs more people: {len(log.log.people)} are too few to hold out a share of {share:g}; "
@@ -188,20 +186,27 @@ def choose_states(
         for i, m in enumerate(numbers):
             with watch.part("how many states", i, len(numbers)):
                 tried.append(parts.score(method, m, cap))
-    scores = np.stack([one.people for one in tried])
-    people, total = scores.shape[1], float(np.maximum(parts.heldout.log.counts - 1, 0).sum())
-    score = scores.sum(axis=1) / total
-    gaps = (scores[score.argmax()] - scores) / total
-    # The sum over n people of independent differences has n times the variance of one.
-    error = gaps.std(axis=1, ddof=min(1, people - 1)) * np.sqrt(people)
-    below = gaps.sum(axis=1)
+    scores, total = np.stack([one.people for one in tried]), float(np.maximum(parts.heldout.log.counts - 1, 0).sum())
+    below, error = gaps_to_best(scores, total)
     chosen = numbers[int(np.flatnonzero(below <= error)[0])]
-    return StateCurve(tuple(numbers), np.array([one.mean for one in tried]), score, below, error, chosen, people)
+    curves = np.array([one.mean for one in tried]), scores.sum(axis=1) / total, below, error
+    return StateCurve(tuple(numbers), *curves, chosen, scores.shape[1], len(parts.training_people))
+
+
+def gaps_to_best(scores: FloatArray, total: float = 1.0) -> tuple[FloatArray, FloatArray]:
+    """Return how far each row of scores per person is below the best row, summed over people, and its standard error.
+
+    Both are divided by `total`.
+    """
+    people = scores.shape[1]
+    gaps = (scores[scores.sum(axis=1).argmax()] - scores) / total
+    # The sum over n people of independent differences has n times the variance of one.
+    return gaps.sum(axis=1), gaps.std(axis=1, ddof=min(1, people - 1)) * np.sqrt(people)
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of a fit on its own people and on held-out people; None and 0 if these are too few."""
+    """Scores of a fit on its own people and on held-out people; None and 0 if there are too few of these."""
 
     training: FitScore
     heldout_log_likelihood: float | None = None
@@ -221,16 +226,16 @@ def score_fit(
     holdout: BoolArray | None,
     watch: Stopwatch,
 ) -> Scores:
-    """Score the people of a fit, and a held-out share of them with a fit without these.
+    """Score the people of a fit, and held-out people under a fit without them.
 
-    That fit is the one behind `curve`, or the estimate's `excluding_holdout`; if there is neither, a second one.
+    That fit is the one behind `curve` or the estimate's `excluding_holdout`; if there is neither, it is made here.
     """
     people, states, cap = len(log.log.people), options["states"], options["pairs_per_person"]
     with watch.part("likelihood"):
         training = score_comparisons(log, estimate, cap=PairCap(cap, estimator.seed))
     if curve is not None:
         value = float(curve.log_likelihood[curve.candidates.index(curve.states)])
-        return Scores(training, value, curve.people, people - curve.people, curve)
+        return Scores(training, value, curve.people, curve.training_people, curve)
     if not options["heldout"]:
         return Scores(training)
     with watch.part("held-out"):
@@ -240,7 +245,7 @@ def score_fit(
             score = score_comparisons(log, estimate.excluding_holdout, only=holdout)
             return Scores(training, score.mean, len(score.people), people - len(score.people))
         parts = split_holdout(log, options["heldout"], seed=estimator.seed)
-        if parts is None or len(parts.people) < states:
+        if parts is None or len(parts.training_people) < states:
             return Scores(training)
         score = parts.score(estimator, states, cap)
-        return Scores(training, score.mean, len(score.people), len(parts.people))
+        return Scores(training, score.mean, len(score.people), len(parts.training_people))

@@ -1,8 +1,9 @@
 """Mean rewards of each state on the scale of the log, and the standard deviation of ratings about them.
 
-The mean of action a in state z is that of its n ratings by the state's people, shrunken by `PSEUDO_RATERS` towards the
-prediction α_z + β_z x_za from the state's utilities x, the regression line through its means. Isotonic regression puts
-the means into the state's order; means that it makes equal are separated again in proportion to the predictions.
+The mean of action a in state z is that of its n ratings by the state's people, shrunk by `PSEUDO_RATERS` towards the
+prediction α_z + β_z x_za from the state's utilities x, the regression line through its means. Isotonic regression
+makes the means non-increasing along the state's ordering; means that it makes equal are separated in proportion to the
+predictions.
 """
 
 import math
@@ -16,15 +17,15 @@ from lpbandits.data.blocks import Blocks, as_blocks, parallel_sum, reduce_add, s
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import translate_errors
 from lpbandits.fit.estimator import Estimate
-from lpbandits.fit.kernels.rating_sums import add_cells, add_squares
+from lpbandits.fit.kernels.ratings import add_cells, add_squares
 from lpbandits.parallel import Threads
 from lpbandits.typing import FloatArray, IntArray
 
 PSEUDO_RATERS = 5.0
-"""Raters at the predicted mean that are added to each action's raters."""
+"""Number of raters at the predicted mean that are added to each action's raters."""
 
 EDGE = 1e-4
-"""Means of counts are at least this, those of zeros and ones at most 1 minus this: no outcome has probability 0."""
+"""Minimum mean of counts, and minimum distance from 1 of means of zeros and ones: no outcome has probability 0."""
 
 DIGITS = 5
 """Means are rounded to this many digits below the leading digit of the ratings' interquartile range."""
@@ -59,10 +60,10 @@ def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | No
         known = order[~estimate.unknown[z][order]]
         predicted = _predicted(estimate.utilities[z], counts[z], sums[z], overall)
         weight = counts[z] + PSEUDO_RATERS
-        shrunken = np.clip((sums[z] + PSEUDO_RATERS * np.clip(predicted, low, high)) / weight, low, high)
-        means[z] = shrunken.mean()  # for a state without known actions
+        shrunk = np.clip((sums[z] + PSEUDO_RATERS * np.clip(predicted, low, high)) / weight, low, high)
+        means[z] = shrunk.mean()  # for a state without known actions
         if len(known):
-            fitted = isotonic(shrunken[known], weights=weight[known])
+            fitted = isotonic(shrunk[known], weights=weight[known])
             n_levels += len(np.unique(fitted))
             means[z, known] = _separate(fitted, predicted[known], weight[known], low, high)
             means[z, estimate.unknown[z]] = means[z, known[-1]]

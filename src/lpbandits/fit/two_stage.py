@@ -16,7 +16,7 @@ from lpbandits.data.blocks import Blocks, iadd, iadd_each, writable
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.clusters import cluster_people, raters_of
-from lpbandits.fit.comparisons import PairCap, PairCounts, add_wins, cell_type, compared, gather, rated_actions
+from lpbandits.fit.comparisons import PairCap, PairCounts, add_wins, cell_type, gather, rated_actions
 from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.fit.uncertainty import Scatter, scatter_sums
 from lpbandits.parallel import Threads
@@ -42,7 +42,7 @@ class TwoStage(Estimator):
     seed
         Random seed.
     shrink
-        Shrink utilities towards the other states, by their standard errors.
+        Shrink utilities towards those of the other states, by their standard errors.
 
     Notes
     -----
@@ -58,14 +58,7 @@ class TwoStage(Estimator):
     method: ClassVar[str] = "two-stage"
 
     def __call__(
-        self,
-        log: Blocks,
-        states: int,
-        *,
-        pairs_per_person: int | None = None,
-        holdout: BoolArray | None = None,
-        distinct: bool = False,
-        watch: Stopwatch,
+        self, log: Blocks, states: int, *, pairs_per_person: int | None, holdout: BoolArray | None, watch: Stopwatch
     ) -> Estimate:
         """Cluster, then fit the states one after another, so that few k×k matrices are in memory.
 
@@ -76,17 +69,18 @@ class TwoStage(Estimator):
             clusters = cluster_people(log, states, scale=self.scale, restarts=self.restarts, seed=self.seed)
         labels, states = clusters.labels, len(clusters.shares)
         options: Json = {"prior_sd": self.prior_sd, "threads": log.pool}
-        fits, fewer = [], []
+        fits, fits_excluding = [], []
         pairs = count_states(log, labels, states, holdout=holdout, pairs_per_person=pairs_per_person, seed=self.seed)
         for z in range(states):
             with watch.part("count pairs", z, states):
-                counts, held = next(pairs)
+                counts, heldout = next(pairs)
             with watch.part("Bradley-Terry", z, states):
                 fits.append(maximise(counts, **options))
-            if held is not None:
+            if heldout is not None:
                 with watch.part("held-out", z, states):  # this tolerance moves a mean log-likelihood by a millionth
-                    fewer.append(maximise(counts.minus(held), tolerance=1e-3, start=fits[z].utilities, **options))
-            del counts, held  # free the memory before the next state
+                    counts = counts.minus(heldout)
+                    fits_excluding.append(maximise(counts, tolerance=1e-3, start=fits[z].utilities, **options))
+            del counts, heldout  # free the memory before the next state
         with watch.part("errors"):
             utilities = np.stack([fit.utilities for fit in fits])
             cap = PairCap(pairs_per_person, self.seed)
@@ -95,9 +89,9 @@ class TwoStage(Estimator):
         excluding = None
         if holdout is not None:
             rest = labels[~holdout]
-            excluding = self.estimate(fewer, np.bincount(rest, minlength=states) / len(rest), rest, scatter)
+            excluding = self.estimate(fits_excluding, np.bincount(rest, minlength=states) / len(rest), rest, scatter)
         notes: Json = {"warnings": clusters.warnings, "excluding_holdout": excluding}
-        return self.estimate(fits, clusters.shares, labels, scatter, distinct=distinct, **notes)
+        return self.estimate(fits, clusters.shares, labels, scatter, **notes)
 
 
 def count_states(
@@ -123,7 +117,7 @@ def count_states(
     at_once = min(max(CELLS // cells, 1), states)
     while at_once > 1 and not log.budget.shared(at_once * size, in_order=in_order):
         at_once -= 1
-    numbers = labels if holdout is None else 2 * labels + holdout  # held-out people are counted apart
+    numbers = labels if holdout is None else 2 * labels + holdout  # held-out people are counted separately
     numbered = [(parts * z + part, actions) for z, actions in enumerate(kept) for part in range(parts)]
     per_person = (np.arange(len(labels)), numbers)
     for first in range(0, len(numbered), parts * at_once):
@@ -163,10 +157,10 @@ def _count_block(
     """Add a block's pairs to the counts of each number of `group`, among its actions; `numbers` are those of people."""
     if totals is None:
         totals = [np.zeros((len(kept), len(kept)), dtype=cell) for _, kept in group]
-    comparisons = compared(block, cap, index, threads)
+    comparisons = cap.comparisons(block, index, threads)
     for counts, (number, kept) in zip(totals, group, strict=True):
-        fewer = comparisons.restricted(kept)
-        add_wins(counts, fewer, fewer.weight * (numbers == number)[fewer.person], threads=threads)
+        restricted = comparisons.restricted(kept)
+        add_wins(counts, restricted, restricted.weight * (numbers == number)[restricted.person], threads=threads)
     return totals
 
 
@@ -174,6 +168,6 @@ def _scatter_block(
     block: Ratings, threads: Threads, utilities: FloatArray, cap: PairCap, index: IntArray, labels: IntArray
 ) -> FloatArray:
     """Return each state's sums over the people of a block."""
-    comparisons = compared(block, cap, index, threads)
+    comparisons = cap.comparisons(block, index, threads)
     sums = [scatter_sums(comparisons, (labels == z) * 1.0, row, threads=threads) for z, row in enumerate(utilities)]
     return np.stack(sums)

@@ -1,4 +1,4 @@
-"""Differences between the states of a model: distances, ranks, and informative pairs of actions."""
+"""Differences between the states of a model: distances, ranks and informative pairs of actions, and their tables."""
 
 import itertools
 from collections.abc import Sequence
@@ -8,13 +8,25 @@ import numpy as np
 from scipy.special import entr
 
 from lpbandits.fit.provenance import Provenance
-from lpbandits.inspection.questions import Pair, PairSearch, Trait
+from lpbandits.inspection.questions import CANDIDATES, Pair, PairSearch, Trait
 from lpbandits.kernels.kendall import kendall_distances
 from lpbandits.model import EDGE, PreferenceModel
+from lpbandits.text import display, pluralize
 from lpbandits.typing import BoolArray, FloatArray, Label
 
 TIES, NEVER = "ties", "never compared"
 """Reasons why a state has no known preferences."""
+
+ASK = "Most informative questions: which of two does a person prefer?"
+TRAITS = "Most distinctive preference of each state"
+TELLS, GUESSED, MEMBERS, OTHERS = "information", "state identified", "its people", "others"
+TRAIT_NOTE = "Expected share of the state's people, and of all others, who prefer the first to the second."
+
+MIN_CONFIDENCE = 0.9
+"""With a lower probability, the order of two actions is marked as uncertain."""
+
+MAX_LISTED = 6
+"""Maximum number of states listed; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +68,7 @@ class Contrasts:
 
     @property
     def deterministic(self) -> bool:
-        """Whether people are assumed to follow their state's ordering, because the model has no utilities."""
+        """Whether all expected shares are 0 or 1, as for a model without utilities."""
         return all(share in (None, 0.0, 1.0) for pair in self.pairs for share in pair.says_first)
 
     def first(self, most: int) -> "Contrasts":
@@ -72,13 +84,13 @@ class Contrasts:
         )
 
 
-def silences(model: PreferenceModel, known: BoolArray, fit: Provenance) -> tuple[str | None, ...]:
-    """Return, for each state, the reason why it has no known preferences; None if it has."""
+def no_preference_reasons(model: PreferenceModel, known: BoolArray, fit: Provenance) -> tuple[str | None, ...]:
+    """Return, for each state, the reason why it has no known preferences; None if it has some."""
     values = model.means if model.utilities is None else model.utilities
     out: list[str | None] = []
-    for z, there in enumerate(known):
-        alike = values is not None and there.sum() > 1 and float(np.ptp(values[z, there])) < EDGE
-        out.append(NEVER if not there.any() else TIES if alike or (fit.ties or 0.0) > 1.0 - EDGE else None)
+    for z, mask in enumerate(known):
+        equal = values is not None and mask.sum() > 1 and float(np.ptp(values[z, mask])) < EDGE
+        out.append(NEVER if not mask.any() else TIES if equal or (fit.ties or 0.0) > 1.0 - EDGE else None)
     return tuple(out)
 
 
@@ -98,10 +110,10 @@ def _disagreements(
     model: PreferenceModel, known: BoolArray, names: Sequence[Label], top: int
 ) -> tuple[Disagreement, ...]:
     along = np.take_along_axis(known, model.orderings, axis=1)
-    ranks = np.take_along_axis(np.cumsum(along, axis=1), model.ranks, axis=1)  # places among known actions, from 1
-    places: FloatArray = (ranks - 1) / np.maximum(known.sum(axis=1, keepdims=True) - 1, 1)
-    best = np.where(known, places, np.inf).min(axis=0)
-    worst = np.where(known, places, -np.inf).max(axis=0)
+    ranks = np.take_along_axis(np.cumsum(along, axis=1), model.ranks, axis=1)  # among known actions, from 1
+    relative: FloatArray = (ranks - 1) / np.maximum(known.sum(axis=1, keepdims=True) - 1, 1)
+    best = np.where(known, relative, np.inf).min(axis=0)
+    worst = np.where(known, relative, -np.inf).max(axis=0)
     spread = np.where(known.sum(axis=0) > 1, worst - best, 0.0)
     return tuple(
         Disagreement(
@@ -112,3 +124,81 @@ def _disagreements(
         for a in np.argsort(-spread, kind="stable")[:top].tolist()
         if spread[a] > 0
     )
+
+
+def percent(share: float | None) -> str:
+    """Format a probability; only exact certainty is 100 % or 0 %.
+
+    >>> percent(0.7), percent(0.999), percent(0.001), percent(None)
+    ('70%', '>99%', '<1%', '–')
+    """
+    if share is None:
+        return "–"
+    return ">99%" if 0.995 <= share < 1 else "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+
+
+def pair_table(contrasts: Contrasts) -> tuple[list[str], list[list[str]]]:
+    """Return the pairs, with the states that prefer each action, as columns and rows."""
+    certain = contrasts.deterministic
+    rows = [
+        [
+            display(pair.first),
+            _states_preferring(pair, first=True, certain=certain),
+            display(pair.second),
+            _states_preferring(pair, first=False, certain=certain),
+            f"{pair.tells:.2f} bits",
+            percent(pair.guessed),
+        ]
+        for pair in contrasts.pairs
+    ]
+    return ["either", "preferred by", "or", "preferred by", TELLS, GUESSED], rows
+
+
+def pair_note(contrasts: Contrasts, *, actions: int, largest: float) -> str:
+    """Explain the table of pairs."""
+    text = (
+        "People use different scales, so one rating is not informative. Each pair is the one that adds most "
+        "information to the pairs above it. "
+        f"Information: bits of this answer alone, of {contrasts.bits:.2f} in total. State identified: probability that "
+        f"the likeliest state is right after this answer and those above ({percent(largest)} without answers). "
+    )
+    if contrasts.deterministic:
+        text += "People are assumed to follow their state's ordering exactly."
+    else:
+        text += "In brackets: expected share of the state's people."
+    if any(_is_uncertain(chance) for pair in contrasts.pairs for chance in pair.chance_first):
+        text += f" ?: the state's order of the two is uncertain (below {MIN_CONFIDENCE:.0%})."
+    if actions > CANDIDATES:
+        text += f" Pairs of the {CANDIDATES} most contested actions were considered."
+    return text
+
+
+def trait_table(contrasts: Contrasts) -> tuple[list[str], list[list[str]]]:
+    """Return the distinctive preferences as columns and rows."""
+    rows = [
+        [str(t.state), display(t.first), display(t.second), percent(t.says_first), percent(t.others_say_first)]
+        for t in contrasts.traits
+    ]
+    return ["state", "prefers, more than others,", "to", MEMBERS, OTHERS], rows
+
+
+def _states_preferring(pair: Pair, *, first: bool, certain: bool) -> str:
+    """Return the states that prefer one of the two, and the shares of their people who do."""
+    states, shares = [], []
+    for z, (share, chance) in enumerate(zip(pair.says_first, pair.chance_first, strict=True)):
+        if share is not None and (share >= 0.5) is first:
+            states.append(f"{z}?" if _is_uncertain(chance) else str(z))
+            shares.append(share if first else 1.0 - share)
+    if not states:
+        return "no state"
+    named = f"{'state' if len(states) == 1 else 'states'} {', '.join(states)}"
+    if len(states) > MAX_LISTED:
+        named = pluralize(len(states), "state")
+    if certain:
+        return named
+    low, high = percent(min(shares)), percent(max(shares))
+    return f"{named} ({low})" if low == high else f"{named} ({low.rstrip('%')} to {high})"
+
+
+def _is_uncertain(chance: float | None) -> bool:
+    return chance is not None and 1.0 - MIN_CONFIDENCE < chance < MIN_CONFIDENCE

@@ -1,4 +1,4 @@
-"""Sentences about a model: held-out score, noise, taste, and the verdict of an evaluation.
+"""Sentences about a model: held-out score, noise, taste model, and the verdict of an evaluation.
 
 The evaluation and `TasteModel.about` are arbitrary JSON objects: unexpected values are ignored.
 """
@@ -20,18 +20,18 @@ DIRECTIONS = 3
 WARNINGS = 12
 """Maximum number of warnings shown."""
 
-COIN = math.log(0.5)
-"""Log-likelihood of a comparison under a coin toss."""
+CHANCE = math.log(0.5)
+"""Log-likelihood of a comparison at chance level."""
 
 MIN_GAIN = 1e-4
-"""Gains over a coin toss below this round to 0 in the output."""
+"""Gains over chance level below this round to 0 in the output."""
 
-TASTE_RULE = "People who like one end of a factor more than average tend to like the other end less."
+TASTE_NOTE = "People who like one end of a factor more than average tend to like the other end less."
 
 
 @dataclass(frozen=True)
 class Direction:
-    """One factor of a taste, numbered from 1: the actions at its two ends, with their loadings."""
+    """One factor of a taste model, numbered from 1: the actions at its two ends, with their loadings."""
 
     factor: int
     one_end: tuple[tuple[Label, float], ...]
@@ -40,7 +40,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class TasteView:
-    """A taste for display: the numbers of its report and its strongest factors."""
+    """A taste model for display: the numbers of its report and its strongest factors."""
 
     factors: int
     numbers: dict[str, float]
@@ -48,7 +48,7 @@ class TasteView:
 
     @classmethod
     def of(cls, taste: TasteModel, names: Sequence[Label], top: int) -> "TasteView":
-        """Summarize a taste, with `top` actions at each end of a factor and none at both."""
+        """Summarize a taste model, with `top` actions at each end of a factor and none at both."""
         ends = min(top, taste.n_actions // 2)
         directions = []
         for factor in range(min(DIRECTIONS, taste.n_factors)):
@@ -85,9 +85,9 @@ def fit_lines(fit: Provenance) -> list[str]:
         who = "held-out people"
         if fit.heldout_people is not None:
             who = pluralize(fit.heldout_people, "held-out person", "held-out people")
-        out.append(f"Log-likelihood per comparison of {who}: {score:.4f} (a coin toss: {COIN:.4f}; certainty: 0)")
-        if score < COIN + MIN_GAIN:
-            out.append("This is no better than a coin toss: the states do not predict other people's preferences.")
+        out.append(f"Log-likelihood per comparison of {who}: {score:.4f} (chance level: {CHANCE:.4f}; certainty: 0)")
+        if score < CHANCE + MIN_GAIN:
+            out.append("This is no better than chance: the states do not predict other people's preferences.")
     if fit.ties is not None and fit.ties > 0:
         out.append(f"{fit.ties:.0%} of the comparisons in the log are ties.")
     return out
@@ -107,7 +107,7 @@ def noise_line(noise: float | None) -> list[str]:
 
 
 def taste_lines(taste: TasteView | None) -> list[str]:
-    """Return sentences about a taste."""
+    """Return sentences about a taste model."""
     if taste is None:
         return []
     out = f"Taste: {pluralize(taste.factors, 'factor')}"

@@ -1,4 +1,4 @@
-"""`inspect_model`: states, uncertainty, differences between states, taste and provenance of a model.
+"""`inspect_model`: states, uncertainty, differences between states, taste model and provenance of a model.
 
 An `Inspection` holds labels unchanged, for programs; its tables hold them as displayed.
 """
@@ -12,17 +12,16 @@ from lpbandits import validate
 from lpbandits.errors import translate_errors
 from lpbandits.fit.provenance import Provenance
 from lpbandits.fit.uncertainty import LEVEL, expected_pairs_right, probability_above, rank_intervals
-from lpbandits.inspection.contrasts import NEVER, TIES, Contrasts, silences
+from lpbandits.inspection.contrasts import NEVER, TIES, Contrasts, no_preference_reasons, percent
 from lpbandits.inspection.facts import TasteView
-from lpbandits.inspection.tables import percent
 from lpbandits.model import PreferenceModel
 from lpbandits.text import display, share_text
 from lpbandits.typing import IntArray, Json, Label
 
 PAIRS, FIRST, MEANS = "pairs right", "first above second", "mean rewards"
 COMPLETE = "prefers first … likes least"
-PAIR_RULE = "Pairs right: expected share of action pairs in the right order, given the errors of the utilities."
-CURVE_RULE = "Chosen: the fewest states with a held-out score at most one standard error below the best."
+PAIR_NOTE = "Pairs right: expected share of action pairs in the right order, given the errors of the utilities."
+CURVE_NOTE = "Chosen: the fewest states with a held-out score at most one standard error below the best."
 WHY = {TIES: "all actions tie", NEVER: "no actions were compared"}
 
 
@@ -36,7 +35,7 @@ class State:
     bottom: tuple[Label, ...]
     unknown: int = 0
     """Number of actions never compared in the state; their ranks carry no information."""
-    certainty: "Certainty | None" = None
+    certainty: "OrderUncertainty | None" = None
     """None for a model without errors."""
     between: int = 0
     """Number of known actions between the two lists."""
@@ -49,7 +48,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Certainty:
+class OrderUncertainty:
     """Uncertainty of a state's ordering of its known actions."""
 
     places: tuple[tuple[int, int], ...]
@@ -141,7 +140,7 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     for z, never_compared in enumerate(fit.never_compared):
         known[z, list(never_compared)] = False
     unknown = model.n_actions - known.sum(axis=1)
-    silent = silences(model, known, fit)
+    silent = no_preference_reasons(model, known, fit)
     known[[reason is not None for reason in silent]] = False
     states = []
     for z, order in enumerate(model.orderings):
@@ -154,7 +153,7 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
                 tuple(listed[:top]),
                 tuple(listed[last:]),
                 int(unknown[z]),
-                _certainty(model, z, placed, top),
+                _order_uncertainty(model, z, placed, top),
                 between=max(last - top, 0) if listed else 0,
                 silent=silent[z],
                 people=fit.state_people[z] if fit.state_people else None,
@@ -173,13 +172,13 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     )
 
 
-def _certainty(model: PreferenceModel, state: int, order: IntArray, top: int) -> Certainty | None:
+def _order_uncertainty(model: PreferenceModel, state: int, order: IntArray, top: int) -> OrderUncertainty | None:
     if model.logits is None or model.errors is None:
         return None
     utilities, errors = model.logits[state, order], model.errors[state, order]
     first = np.arange(min(top, len(order)))
     places = rank_intervals(utilities, errors, first)
-    return Certainty(
+    return OrderUncertainty(
         tuple((low, high) for low, high in places.tolist()),
         float(probability_above(utilities, errors, 0, 1)) if len(order) > 1 else None,
         expected_pairs_right(utilities, errors),
@@ -224,12 +223,15 @@ def place_table(inspection: Inspection) -> tuple[list[str], list[list[str]]]:
     return ["state", "first actions with rank intervals", FIRST], rows
 
 
-def place_rule(inspection: Inspection) -> str:
+def place_note(inspection: Inspection) -> str:
     """Explain the table of rank intervals."""
     text = f"{LEVEL:.0%} intervals of ranks among known actions; probability that the first is above the second."
     places = [place for state in inspection.states if state.certainty for place in enumerate(state.certainty.places, 1)]
     if any(low > rank for rank, (low, _) in places):
-        text += " Where an interval lies below the action's own rank, some of the many uncertain actions are better."
+        text += (
+            " Where an interval does not reach the action's own rank, some of the many uncertain actions are probably "
+            "better."
+        )
     return text
 
 

@@ -1,7 +1,8 @@
-"""Atomic writes: a file is written next to its target, flushed to disk, and then moved.
+"""Atomic writes: a file is written in a temporary folder next to its target, flushed to disk, and then moved.
 
 After a full disk, a kill or a power cut either the old file exists or the new one is complete. A folder of files is
-written in a subfolder and moved at the end, its manifest last: a folder without a manifest is incomplete.
+written in a temporary folder inside it and moved at the end, its manifest last: a folder without a manifest is
+incomplete.
 """
 
 import contextlib
@@ -10,15 +11,14 @@ import hashlib
 import io
 import json
 import os
-import secrets
-import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.io.paths import as_path
+from lpbandits.io.scratch import LOCK, owned_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 TABLES = (".parquet", ".csv")
 """Suffixes of table files; the suffix selects the format."""
-
-UNFINISHED = ".lpb-"
-"""Prefix of unfinished files and folders; a killed process may leave some behind, which can be deleted."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REMEDIES = {
@@ -60,13 +57,20 @@ def write_part(path: Path, table: "pl.DataFrame") -> None:
         path.write_bytes(as_parquet(table))
 
 
-def write_stream(path: str | Path, table: "pl.LazyFrame") -> None:
-    """Write a lazy table as CSV or Parquet, by the suffix of the file."""
-    with atomic_file(path) as part:
+def write_stream(path: str | Path, table: "pl.LazyFrame", *, escape_formulas: bool = False) -> None:
+    """Write a lazy table as CSV or Parquet, by the suffix of the file.
+
+    With `escape_formulas`, CSV text that a spreadsheet would run as a formula gets a leading apostrophe.
+    """
+    import polars as pl  # noqa: PLC0415 - slow to import, and not needed to write JSON
+
+    with atomic_file(path) as part, part.open("wb") as raw:  # polars cannot open a name that is not UTF-8
         if part.suffix.lower() == ".csv":
-            table.sink_csv(part)
+            if escape_formulas:
+                table = table.with_columns(pl.col(pl.String).str.replace(r"^[=+\-@\t\r]", "'$0"))
+            table.sink_csv(raw)
         else:
-            table.sink_parquet(part)
+            table.sink_parquet(raw)
 
 
 def as_parquet(table: "pl.DataFrame") -> bytes:
@@ -92,15 +96,13 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
             yield named
             return
         target = Path(os.path.realpath(named))
-        part = target.with_name(f"{UNFINISHED}{secrets.token_hex(8)}{target.suffix}")
-        try:
+        with owned_folder(target.parent) as folder:
+            part = folder / target.name
             yield part
             _flush(part)
             if mode is not None:
                 part.chmod(stat.S_IMODE(mode))
             part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
         _flush(target.parent)
 
 
@@ -157,32 +159,29 @@ def as_folder(path: str | Path) -> Path:
 
 
 @contextlib.contextmanager
-def atomic_folder(path: str | Path, manifest: Mapping[str, Any]) -> Iterator[Path]:
+def atomic_folder(path: str | Path, manifest: Mapping[str, Any], *, replaces: Collection[str] = ()) -> Iterator[Path]:
     """Yield an empty folder; on exit its files are moved to `path` with a manifest that lists them.
 
     The manifest holds the given mapping, with changes made in the `with` block, and the SHA-256 of every file. If an
     error occurs before all files are written, the files in `path` are unchanged. Otherwise the old manifest is deleted,
-    the files are moved, and the new manifest follows. Files with other names are kept.
+    the files are moved, and the new manifest follows. Files with other names are kept, except those in `replaces`.
     """
-    out = as_folder(path)
-    part = out / f"{UNFINISHED}{secrets.token_hex(8)}"
+    out, part = as_folder(path), Path()
     try:
-        with _writing(out):
-            part.mkdir()
+        with _writing(out), owned_folder(out) as part:
             yield part
-            names = sorted(file.name for file in part.iterdir())
+            names = sorted(file.name for file in part.iterdir() if file.name != LOCK)
             write_json(part / MANIFEST, {**manifest, "files": {name: sha256(part / name) for name in names}})
             for name in names:
                 _flush(part / name)  # the caller may have written it without flushing
                 check_writable(out / name)
-            (out / MANIFEST).unlink(missing_ok=True)
+            for name in (MANIFEST, *replaces):
+                (out / name).unlink(missing_ok=True)
             for name in (*names, MANIFEST):
                 (part / name).replace(out / name)
             _flush(out)
     except InvalidInput as error:
         raise InvalidInput(str(error).replace(str(part), str(out))) from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def sha256(path: Path) -> str:

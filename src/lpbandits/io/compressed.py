@@ -11,6 +11,7 @@ from typing import IO
 
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.io.atomic import space_for
+from lpbandits.io.scratch import owned_folder
 
 _CHUNK = 1 << 20
 _FORMATS = {
@@ -89,22 +90,22 @@ def open_zip(archive: Path) -> Iterator[zipfile.ZipFile]:
 @contextlib.contextmanager
 def temporary_folder(inside: Path | None = None) -> Iterator[Path]:
     """Yield a new folder, deleted on exit, in `inside` or in the folder for temporary files."""
-    try:
-        holder = tempfile.TemporaryDirectory(prefix="lpbandits-", dir=inside)
-    except OSError as error:
-        remedy = "set TMPDIR to a folder" if inside is None else f"name an existing folder, not {inside}"
-        raise InvalidInput(f"cannot create temporary files: {reason(error, remedy)}") from None
-    with holder as folder:
-        yield Path(folder)
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(owned_folder(inside or Path(tempfile.gettempdir())))
+        except OSError as error:
+            remedy = "set TMPDIR to another folder" if inside is None else f"name an existing folder, not {inside}"
+            raise InvalidInput(f"cannot create temporary files: {reason(error, remedy)}") from None
+        yield folder
 
 
 def copy(source: IO[bytes] | gzip.GzipFile, target: Path, name: str, most: int) -> None:
     """Copy a decompressed stream of at most `most` bytes to a file."""
     done = 0
-    with target.open("wb") as out:
+    remedy = "choose another folder (TMPDIR for temporary files)"
+    with space_for(name, target.parent.parent, remedy), target.open("wb") as out:
         while chunk := source.read(_CHUNK):
             done += len(chunk)
             if done > most:
                 raise InvalidInput(f"{name} unpacks to more than the limit of {most:,} bytes; {_RAISE}")
-            with space_for(name, target.parent, "set TMPDIR to another folder"):
-                out.write(chunk)
+            out.write(chunk)

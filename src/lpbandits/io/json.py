@@ -12,7 +12,7 @@ from lpbandits.io.paths import as_path
 from lpbandits.typing import Json
 
 MAX_BYTES = 2**28
-"""Size of a JSON file: five times that of a model of 100 states and 10,000 actions."""
+"""Maximum size of a JSON file: five times that of a model of 100 states and 10,000 actions."""
 
 
 def digest(content: Any) -> str:
@@ -23,6 +23,51 @@ def digest(content: Any) -> str:
     """
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _refuse(*_: object, **__: object) -> Never:
+    raise TypeError("records of a model are read-only; change a copy, such as model.to_dict()['provenance']")
+
+
+class FrozenObject(dict[str, Any]):
+    """A JSON object that cannot be changed."""
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[type, tuple[Json]]:
+        return FrozenObject, (dict(self),)
+
+
+class FrozenArray(list[Any]):
+    """A JSON array that cannot be changed."""
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = append = clear = extend = _refuse
+    insert = pop = remove = reverse = sort = _refuse
+
+    def __reduce__(self) -> tuple[type, tuple[list[Any]]]:
+        return FrozenArray, (list(self),)
+
+
+def frozen(value: Any) -> Any:
+    """Return a JSON value whose objects and arrays cannot be changed; they are still a `dict` and a `list`.
+
+    >>> frozen({"a": [1, 2]}) == {"a": [1, 2]}
+    True
+    >>> frozen({"a": [1, 2]})["a"].append(3)
+    Traceback (most recent call last):
+    ...
+    TypeError: records of a model are read-only; change a copy, such as model.to_dict()['provenance']
+    """
+    if isinstance(value, dict):
+        return FrozenObject({key: frozen(entry) for key, entry in value.items()})
+    return FrozenArray(frozen(entry) for entry in value) if isinstance(value, list) else value
+
+
+def thawed(value: Any) -> Any:
+    """Return a copy of a JSON value as plain objects and arrays."""
+    if isinstance(value, dict):
+        return {key: thawed(entry) for key, entry in value.items()}
+    return [thawed(entry) for entry in value] if isinstance(value, list) else value
 
 
 def finite_or_none(value: float | None) -> float | None:
@@ -93,5 +138,5 @@ def parse_json(text: str | bytes, source: str) -> Any:
     except (UnicodeDecodeError, UnicodeEncodeError) as error:
         raise FileFormatError(f"{source} is not UTF-8 text, so it is not a JSON file: {error.reason}") from None
     except (ValueError, RecursionError):
-        raise FileFormatError(f"{source} holds an integer of thousands of digits, or is nested too deep") from None
+        raise FileFormatError(f"{source} holds an integer of thousands of digits, or is nested too deeply") from None
     return content

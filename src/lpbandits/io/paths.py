@@ -13,7 +13,7 @@ PACKAGE = __name__.partition(".")[0]
 
 
 def as_path(value: object) -> Path:
-    """Return a path; other types, and names with a null byte, raise `InvalidInput`.
+    """Return a path; other types, and names that no file can have, raise `InvalidInput`.
 
     >>> as_path(7)
     Traceback (most recent call last):
@@ -23,8 +23,12 @@ def as_path(value: object) -> Path:
     if not isinstance(value, str | os.PathLike):
         raise InvalidInput(f"path must be a str or PathLike, got {type(value).__name__}")
     path = Path(value)
-    if "\0" in str(path):
-        raise InvalidInput(f"path must not have a null byte, got {str(path)!r:.80}")
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError:
+        encoded = b"\0"
+    if b"\0" in encoded:
+        raise InvalidInput(f"path must not have a null byte or half of a character, got {str(path)!r:.80}")
     return path
 
 

@@ -116,6 +116,7 @@ def wraps_around(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compile(function: Callable[P, R], *, nogil: bool = True, **options: Any) -> Callable[P, R]:
+    options["no_cfunc_wrapper"] = True  # nothing calls them from C; unknown to numba's type stubs
     compiled: Any = numba.njit(nogil=nogil, error_model="numpy", **options)(function)
     if not config.DISABLE_JIT and not plugins_of(function) and (folder := cache_folder()) is not None:
         compiled._cache = _Cache(function, folder)

@@ -1,8 +1,8 @@
 """The paper's MovieLens task (appendix "Details on the MovieLens experiments").
 
 Half of the people are clustered, and a Bradley-Terry model per cluster gives orderings and mean ratings in [1, 5]. The
-others get the state whose centre is nearest to their ratings: half of them are used to simulate bandits (bandit
-people), and simulated logs of the other half (offline people) are the data from which models are recovered.
+others are assigned the state whose centre is nearest to their ratings. Half of them are used to simulate bandits
+(bandit people), and simulated logs of the other half (offline people) are the data from which models are recovered.
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,15 @@ import numpy as np
 
 from lpbandits.data import Ratings, read_ratings
 from lpbandits.data.names import read_genres
+from lpbandits.data.ratings import offsets_of
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import TwoStage, fit_states, match_orderings
 from lpbandits.fit.clusters import Scale, cluster_people, scaled
 from lpbandits.model import PreferenceModel
-from lpbandits.paper.kernels import diverse_sets
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Label
 from lpbandits.worlds import Population
+from lpbandits.worlds.kernels import diverse_sets
 
 STATES = 5
 NOISE = float(np.sqrt(0.5))
@@ -86,7 +87,8 @@ class MovieLensTask:
         """Split the people and fit the true model to the training half."""
         train, bandit, offline = (ratings.subset(part) for part in split(len(ratings.people), seed))
         if len(train.people) < 10 * STATES:
-            raise InvalidInput(f"people: {len(ratings.people)} are too few to split and cluster; use a larger dataset")
+            least = 20 * STATES
+            raise InvalidInput(f"people must be at least {least}, got {len(ratings.people)}; use a larger dataset")
         model = _fit(train, TwoStage(scale="raw", shrink=False, seed=seed), threads)
         if model.n_states != STATES:
             raise InvalidInput(f"only {model.n_states} of {STATES} clusters have distinct orderings; use another seed")
@@ -150,12 +152,10 @@ class MovieLensTask:
 
     def offered(self, people: int, rounds: int) -> IntArray:
         """Return the offered movies, people × rounds × 300 in ascending order, drawn from the genres in turn."""
-        k, genres_per_movie = self.model.n_actions, [len(genres) for genres in self.genres]
+        k, genres_per_movie = self.model.n_actions, np.array([len(genres) for genres in self.genres])
         names, owners = np.unique(np.concatenate(self.genres), return_inverse=True)
         members = np.repeat(np.arange(k), genres_per_movie)[np.argsort(owners, kind="stable")]
-        starts, owner_starts = (
-            np.concatenate([[0], np.cumsum(counts)]) for counts in (np.bincount(owners), genres_per_movie)
-        )
+        starts, owner_starts = offsets_of(np.bincount(owners)), offsets_of(genres_per_movie)
         out = np.empty((people, rounds, min(N_OFFERED, k)), dtype=np.int64)
         stamp, left, turn = (np.zeros(length, dtype=np.int64) for length in (k, len(names), len(names)))
         diverse_sets(starts, members, owner_starts, owners, self.seed, 0, out, stamp, left, turn)

@@ -1,4 +1,4 @@
-"""Files and HTML report of a reproduction: a summary, every figure with its claims, and all claims."""
+"""Files and HTML report of a reproduction: a summary, each figure with its claims, and all claims."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ _STANDARD = (
     "settings (Bonferroni). The table shows the deciding setting with its interval."
 )
 _HOW_TO_READ = (
-    "Hover over a line for its numbers; click a line to select it, click others to add them, double-click to show all. "
-    "Bands are one standard deviation over people, bars one standard error over draws, unless a chart says otherwise. "
-    "A dashed line covers another line."
+    "Hover over a line to see its numbers. Click a line to select it, click others to add them, and double-click to "
+    "show all lines. Unless a chart states otherwise, bands are one standard deviation over people and bars are one "
+    "standard error over draws. A dashed line covers another line."
 )
 _CHOICES = (
     "All figures: lpbTS is the refit form with a uniform first action and a uniform prior over states; mTS starts from "
@@ -36,9 +36,9 @@ _CHOICES = (
     "MovieLens: policies are compared with the same model: the true one, or one recovered from logs by clustering raw "
     "ratings (as in the paper) or scale-free ratings. Orderings and means come from half of the people. Beyond the "
     "paper there are a recovered model with utilities shrunk over states, and policies that trust a model only "
-    "partially and treat the noise as a guess. On the same scale rewards have noise of variance 0.5. On different "
-    "scales the paper is read as having no noise beyond the perturbation of the ratings; noise of variance 0.5 is a "
-    "variant. On different scales mTS knows the expected means of the states; mTS with the common means is also shown. "
+    "partially and treat the noise as a guess. On the same scale, rewards have noise of variance 0.5. On different "
+    "scales, we read the paper as having no noise beyond the perturbation of the ratings; noise of variance 0.5 is a "
+    "variant. On different scales, mTS knows the expected means of the states; mTS with the common means is shown too. "
     "TS on the top actions plays only offered actions that are best in some state. Ratings are standardized by the "
     "mean and standard deviation of each person's true ratings of all movies.",
 )
@@ -112,8 +112,8 @@ def _remark(claim: Claim) -> Remark:
     """Return a claim as a remark on its figure."""
     beyond = "Beyond the paper. " if claim.source == "beyond" else ""
     where = f" Decided by: {claim.where_text}." if claim.where_text else ""
-    rule = f"{beyond}{claim.verdict.capitalize()}: must be {claim.standard}.{where}"
-    return Remark(claim.verdict, claim.claim, [f"{claim.measure}: {claim.effect_text}", rule, claim.detail])
+    standard = f"{beyond}{claim.verdict.capitalize()}. Required: {claim.standard}.{where}"
+    return Remark(claim.verdict, claim.claim, [f"{claim.measure}: {claim.effect_text}", standard, claim.detail])
 
 
 def _all_claims(claims: Sequence[Claim]) -> Section:
@@ -145,7 +145,7 @@ def _settings(figure: Figure, size: Size) -> str:
         first = f", models recovered in the first {learned}" if learned < len(cases) else ""
         return f"{len(cases)} draws of {people} people, {rounds} rounds{first}."
     if repeats:
-        return f"{people} people, each with own orderings, {rounds} rounds, {repeats} times."
+        return f"{people} people, each with new orderings, {rounds} rounds, {repeats} times."
     parts = [f"{people} people per state", f"{rounds} rounds" if rounds else "", f"{draws} draws of the orderings"]
     return ", ".join(filter(None, parts)) + "."
 

@@ -14,12 +14,11 @@ from lpbandits.datasets.movielens import locate, require
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import as_folder
 from lpbandits.io.paths import as_path
-from lpbandits.paper.cases import load_case, store_case
 from lpbandits.paper.claims import check_claims
 from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.report import save_reproduction
-from lpbandits.paper.spec import FULL, GROUPS, Case, Figure, Size
+from lpbandits.paper.spec import FULL, GROUPS, Case, Figure, Size, load_case, store_case
 from lpbandits.parallel import Workers, executor_for
 from lpbandits.progress import Progress
 from lpbandits.typing import Json
@@ -68,7 +67,7 @@ def reproduce(
     figures, skipped = _chosen(names)
     seed = validate.as_seed(seed)
     work = [(figure, case) for figure in figures for case in figure.cases(size)]
-    work.sort(key=lambda one: (one[0].data is not None, _cost(one[1])), reverse=True)  # the longest first
+    work.sort(key=lambda one: (one[0].data is not None, _cost(one[1])), reverse=True)  # longest first
     started = time.perf_counter()
     folder = as_folder(as_path(out) / "cases")
     finished: dict[tuple[str, str], pl.DataFrame] = {}
@@ -87,15 +86,14 @@ def reproduce(
         tasks = ((figure.name, case, seed, executor.threads, figure.data_hash) for figure, case in missing)
         for number, (table, seconds) in executor.as_completed(run_case, tasks):
             figure, case = missing[number]
-            store_case(folder, figure, case, seed, table, seconds)  # at once: an interrupt loses no finished case
+            store_case(folder, figure, case, seed, table, seconds)  # at once, so that interrupts lose no case
             finished[case.figure, case.name] = table
             report(f"{figure.name}, {case.name}", len(finished), len(work))
-    tables = {}
-    for figure in figures:
-        named = ((case.name, finished[case.figure, case.name]) for case in figure.cases(size))
-        tables[figure.name] = pl.concat(
-            [table.with_columns(case=pl.lit(name)) for name, table in named], how="diagonal"
-        )
+    named = {key: table.with_columns(case=pl.lit(key[1])) for key, table in finished.items()}
+    tables = {
+        figure.name: pl.concat([named[figure.name, case.name] for case in figure.cases(size)], how="diagonal")
+        for figure in figures
+    }
     claims = check_claims(tables)
     seconds = time.perf_counter() - started
     page = save_reproduction(
@@ -121,7 +119,7 @@ def run_case(name: str, case: Case, seed: int, threads: int, content: str | None
 
 
 def _cost(case: Case) -> float:
-    """Return a rough measure of a case's time; the marginal form of lpbTS takes a hundred times as long."""
+    """Return a rough measure of a case's run time; the marginal form of lpbTS takes a hundred times as long."""
     settings = {"states": case.settings.get("x", 5), **case.settings, **case.settings.get("world", {})}
     sizes = [settings.get(name, 1) for name in ("people", "rounds", "draws", "repeats", "states", "actions")]
     return float(math.prod(sizes) * (100 if settings.get("marginal") else 1))

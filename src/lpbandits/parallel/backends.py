@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from lpbandits.errors import InvalidInput, ResourceError, UncompiledWarning, reason
+from lpbandits.errors import InvalidInput, ResourceError, StalledWarning, UncompiledWarning, reason
 from lpbandits.io.compressed import temporary_folder
 from lpbandits.parallel.executor import Executor, Job, run_job
 from lpbandits.parallel.signals import block_sigint, defer_signals
@@ -33,8 +33,14 @@ CONNECT_SECONDS = 5
 REPLY_SECONDS = 15
 """Seconds for a Dask scheduler to reply."""
 
-WORKER_SECONDS = 30
-"""Seconds that a Dask cluster may be without workers."""
+WORKER_REPLY_SECONDS = 30
+"""Seconds for the workers of a Dask cluster to reply when it is connected."""
+
+NO_WORKERS_SECONDS = 30
+"""Seconds without workers after which a Dask cluster is given up."""
+
+SILENT_SECONDS = 30
+"""Seconds without a reply or a heartbeat after which a Dask scheduler or worker is reported."""
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Environment variables of worker processes: one BLAS thread each, because there is one worker per core."""
@@ -136,9 +142,12 @@ class DaskExecutor(Executor):
             super().__init__(n_workers or n_threads, threads=threads)
             if self.n_workers < n_threads:
                 self._max_submitted = self.n_workers  # a Dask worker starts every call it receives
-            _check_versions(self._client)
+            _check_versions(self._client, self._name)
             self._pool = stack.enter_context(self._client.get_executor(pure=False))
             self._stack = stack.pop_all()
+        self._heartbeats: dict[tuple[str, float], float] = {}
+        """When a worker's last heartbeat, by the scheduler's clock, was first seen here."""
+        self._silent: list[str] = []
 
     def _submit(self, function: Callable[..., Any], job: Job) -> "Future[Any]":
         with warnings.catch_warnings():
@@ -156,17 +165,43 @@ class DaskExecutor(Executor):
         return list(self._client.run(function, *arguments).values())
 
     def _check_workers(self) -> None:
-        """Wait for workers if there are none, and raise if none come; futures report a lost scheduler."""
+        """Warn of a silent scheduler or worker; wait for workers if there are none, and raise if none come.
+
+        Futures report a lost scheduler.
+        """
+        address, asked = self._client.scheduler.address, time.monotonic()
         try:
-            if not self._client.nthreads():  # `wait_for_workers` does not count busy workers that are paused
-                self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
+            workers = self._client.sync(self._client.scheduler.identity, callback_timeout=SILENT_SECONDS)["workers"]
         except TimeoutError:
-            raise ResourceError(
-                f"the Dask cluster {self._name} has had no workers for {WORKER_SECONDS} seconds; start some and run "
-                "the command again"
-            ) from None
+            self._heartbeats = {}  # which the scheduler did not receive
+            self._warn_of([f"scheduler at {address}"])
+            return
         except OSError:
             return
+        try:
+            if not workers:  # `wait_for_workers` does not count busy workers that are paused
+                self._client.wait_for_workers(1, timeout=NO_WORKERS_SECONDS)
+        except TimeoutError:
+            raise ResourceError(
+                f"the Dask cluster {self._name} has had no workers for {NO_WORKERS_SECONDS} seconds; start some and "
+                "run the command again"
+            ) from None
+        beats = [(worker, about["last_seen"]) for worker, about in workers.items()]
+        self._heartbeats = {beat: self._heartbeats.get(beat, asked) for beat in beats}
+        silent = [worker for (worker, _), since in self._heartbeats.items() if asked - since >= SILENT_SECONDS]
+        self._warn_of([f"worker at {worker} (scheduler at {address})" for worker in silent])
+
+    def _warn_of(self, silent: list[str]) -> None:
+        """Warn once about each silent part of the cluster, and again if it replied in between."""
+        for part in silent:
+            if part not in self._silent:
+                warnings.warn(
+                    f"the Dask {part} has been silent for {SILENT_SECONDS} seconds; the work waits for it: check its "
+                    "machine, or end it (the jobs of a worker that ends run on the others)",
+                    StalledWarning,
+                    stacklevel=4,
+                )
+        self._silent = silent
 
     def _close(self, *, abort: bool) -> None:
         """Disconnect, and end what was started here; `abort` cancels calls first."""
@@ -233,9 +268,16 @@ def _check_scheduler(address: str) -> None:
             raise ConnectionError("the connection was closed")
 
 
-def _check_versions(client: Any) -> None:
+def _check_versions(client: Any, cluster: str) -> None:
     """Raise if a worker has other versions than this process; for Python, only major and minor version must agree."""
-    versions = client.get_versions(packages=list(SAME_VERSIONS))
+    try:
+        names = list(SAME_VERSIONS)
+        versions = client.sync(client.get_versions, packages=names, callback_timeout=WORKER_REPLY_SECONDS)
+    except TimeoutError:
+        raise ResourceError(
+            f"a worker of the Dask cluster {cluster} has not replied for {WORKER_REPLY_SECONDS} seconds; check or end "
+            "it"
+        ) from None
     for address, worker in versions["workers"].items():
         for name in ("python", *SAME_VERSIONS):
             here, there = (machine["packages"].get(name) for machine in (versions["client"], worker))

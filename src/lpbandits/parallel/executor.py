@@ -1,4 +1,4 @@
-"""`Executor`: run jobs in this process; its subclasses in `processes` and `cluster` run them on workers.
+"""`Executor`: run jobs in this process; its subclasses in `backends` run them on workers.
 
 All share one loop, which keeps a few jobs in flight, runs the jobs of crashed workers again, and orders results.
 """
@@ -19,7 +19,7 @@ Job = tuple[Any, ...]
 MAX_CRASHES = 3
 """Give up on a job after it has crashed this many worker processes; Dask has its own limit."""
 
-CHECK_SECONDS = 2.0
+CHECK_SECONDS = 5.0
 """Seconds without a result after which an executor checks that it has workers."""
 
 
@@ -143,7 +143,7 @@ class Executor:
         return future.result()
 
     def _check_workers(self) -> None:
-        """Raise `ResourceError` if there are no workers."""
+        """Raise `ResourceError` if there are no workers, and warn of workers that are silent."""
 
     def _restart(self) -> None:
         """Replace workers after a crash; afterwards all submitted futures are done."""

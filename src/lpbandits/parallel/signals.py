@@ -62,7 +62,10 @@ def block_sigint() -> Iterator[None]:
 
 @functools.cache
 def _start_trackers() -> None:
-    """Start the resource trackers, which unblock SIGINT as they start; once, since each check wakes both processes."""
+    """Start the resource trackers, which unblock SIGINT as they start.
+
+    Cached, because `ensure_running` wakes both processes each time.
+    """
     from multiprocessing import resource_tracker  # noqa: PLC0415 - only worker processes need them
 
     from joblib.externals.loky.backend import resource_tracker as loky_tracker  # noqa: PLC0415

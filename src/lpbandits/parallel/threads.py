@@ -20,8 +20,11 @@ def cores() -> int:
 
 
 @functools.cache
-def _controller(sklearn_is_loaded: bool) -> Any:  # noqa: ARG001 - the cache's key: more libraries, a new controller
-    """Return the controller of the loaded libraries' threads; cached, since searching takes longer than a small fit."""
+def _controller(sklearn_is_loaded: bool) -> Any:  # noqa: ARG001 - only a cache key
+    """Return the controller of the loaded libraries' threads; cached, since searching takes longer than a small fit.
+
+    Loading sklearn adds libraries, which need a new controller.
+    """
     import scipy.linalg  # noqa: F401, PLC0415 - only a loaded library can be limited
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
 

@@ -44,7 +44,7 @@ class TS(Policy):
         top: bool = False,
         explore: float = 0.0,
     ) -> None:
-        family = rewards_of(rewards, noise, noise_of_all=True)
+        family = rewards_of(rewards, noise, gaussian_for_all=True)
         super().__init__(model, Tally(family), Thompson(prior_mean, prior_sd, top), explore)
 
 
@@ -71,7 +71,7 @@ class UCB(Policy):
         top: bool = False,
         explore: float = 0.0,
     ) -> None:
-        super().__init__(model, Tally(rewards_of(rewards, noise, noise_of_all=True)), UpperBound(top), explore)
+        super().__init__(model, Tally(rewards_of(rewards, noise, gaussian_for_all=True)), UpperBound(top), explore)
 
 
 class DoubleTS(Policy):

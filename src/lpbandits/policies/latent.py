@@ -264,5 +264,5 @@ class MUCB(Policy):
         slack: float = 0.0,
         explore: float = 0.0,
     ) -> None:
-        family = rewards_of(rewards, noise, noise_of_all=True)
+        family = rewards_of(rewards, noise, gaussian_for_all=True)
         super().__init__(model, evidences.Consistency(family, horizon, slack), rules.Optimism(), explore)

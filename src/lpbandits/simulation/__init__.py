@@ -2,7 +2,7 @@
 
 from lpbandits.simulation.kernels import Trace
 from lpbandits.simulation.results import Curve, PolicyResult, Results
+from lpbandits.simulation.rollout import rollout
 from lpbandits.simulation.run import simulate
-from lpbandits.simulation.trace import rollout
 
 __all__ = ["Curve", "PolicyResult", "Results", "Trace", "rollout", "simulate"]

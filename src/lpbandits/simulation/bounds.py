@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
+from lpbandits.data.ratings import offsets_of
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.json import finite_or_none
 from lpbandits.limits import check_memory
@@ -17,7 +18,7 @@ from lpbandits.model import PreferenceModel, as_model
 from lpbandits.parallel import resolve_threads, thread_map
 from lpbandits.policies import Setting, entry_of, make_policy
 from lpbandits.progress import Progress
-from lpbandits.simulation.trace import rollout
+from lpbandits.simulation.rollout import rollout
 from lpbandits.theory import LowerBound, latent_bound, lower_bound, plain_bound
 from lpbandits.theory.program import check_size
 from lpbandits.typing import FloatArray, Json, Label
@@ -36,7 +37,7 @@ BOUNDS = ("plain", "preference", "latent")
 MAX_PEOPLE = 100_000
 
 PRINTED = {"preference": "printed", "latent": "latent_printed"}
-"""Names of the last two as Theorem 1 prints them.
+"""Names of the bounds `preference` and `latent` in the form printed in Theorem 1.
 
 The printed form does not fix the mean of the best action, which a good policy learns at no cost (see
 `theory.lower_bound`).
@@ -98,11 +99,11 @@ class Bounds:
     """Labels of the actions."""
 
     def summary(self) -> Json:
-        """Return `spread_of` every bound and every policy's growth."""
+        """Return `summary_of` every bound and every policy's growth."""
         return {
-            "bounds": {name: spread_of(self.column(name)) for name in BOUNDS},
-            "printed": {name: spread_of(self.column(column)) for name, column in PRINTED.items()},
-            "growth": {name: spread_of(values) for name, values in self.growth().items()},
+            "bounds": {name: summary_of(self.column(name)) for name in BOUNDS},
+            "printed": {name: summary_of(self.column(column)) for name, column in PRINTED.items()},
+            "growth": {name: summary_of(values) for name, values in self.growth().items()},
             "largest_gap": max(p.preference.gap for p in self.people),
         }
 
@@ -131,19 +132,19 @@ class Bounds:
         return {"settings": self.settings, **self.summary(), "people": people, "seconds": self.seconds}
 
 
-def spread_of(values: FloatArray) -> Json:
+def summary_of(values: FloatArray) -> Json:
     """Return mean, sd, se, least, median and largest of the finite values, and the number of infinite ones.
 
-    >>> spread_of(np.array([1.0, 3.0, np.inf]))["mean"], spread_of(np.array([1.0, 3.0, np.inf]))["infinite"]
+    >>> summary_of(np.array([1.0, 3.0, np.inf]))["mean"], summary_of(np.array([1.0, 3.0, np.inf]))["infinite"]
     (2.0, 1)
     """
     finite = values[np.isfinite(values)]
     sd = finite.std(ddof=1) if len(finite) > 1 else 0.0
-    spread: Json = dict.fromkeys(("mean", "sd", "se", "least", "median", "largest"))
+    summary: Json = dict.fromkeys(("mean", "sd", "se", "least", "median", "largest"))
     if len(finite):
         numbers = finite.mean(), sd, sd / math.sqrt(len(finite)), finite.min(), np.median(finite), finite.max()
-        spread = dict(zip(spread, map(float, numbers), strict=True))
-    return {**spread, "infinite": int(np.isinf(values).sum())}
+        summary = dict(zip(summary, map(float, numbers), strict=True))
+    return {**summary, "infinite": int(np.isinf(values).sum())}
 
 
 @translate_errors("computing bounds")
@@ -259,8 +260,8 @@ def table_against(study: Sequence[tuple[float, Bounds]]) -> pl.DataFrame:
     rows = []
     for x, bounds in study:
         for kind, values in bounds.by_kind().items():
-            spread = spread_of(values)
-            rows.append({"x": x, "kind": kind, **{name: spread[name] for name in ("mean", "sd", "se")}})
+            summary = summary_of(values)
+            rows.append({"x": x, "kind": kind, **{name: summary[name] for name in ("mean", "sd", "se")}})
     return pl.DataFrame(rows)
 
 
@@ -299,7 +300,7 @@ def measure_growth(
     """
     early = rounds // 10
     jobs = [(name, i) for name in policies for i in range(len(populations))]
-    first_person = np.concatenate([[0], np.cumsum([len(population) for population in populations])])
+    first_person = offsets_of(np.array([len(population) for population in populations]))
 
     def growth_of(name: str, i: int) -> float:
         population = populations[i]

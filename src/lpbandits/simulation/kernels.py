@@ -1,4 +1,4 @@
-"""The compiled loop of the simulator: all rounds of many people."""
+"""The compiled loop of the simulator (all rounds of many people), and histograms of its results."""
 
 import functools
 from collections.abc import Callable
@@ -45,8 +45,8 @@ def best_mean(means: FloatArray, p: int, allowed: IntArray, size: int) -> float:
 def offer_sets(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int) -> tuple[int, int, int, int, float]:
     """Offer the round's set.
 
-    Return where its actions are in `choices` (person, round, count), the number of actions that the world allows, and
-    their best mean, which regret is relative to.
+    Return the position of its actions in `choices` (person, round, count), the number of actions that the world allows,
+    and their best mean, to which regret is relative.
     """
     sets, choices = offers.sets, offers.choices
     allowed = sets[min(p, sets.shape[0] - 1), min(t, sets.shape[1] - 1)]
@@ -57,7 +57,7 @@ def offer_sets(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int
 
 @kernel
 def offer_once(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int) -> tuple[int, int, int, int, float]:
-    """Offer the actions of the round's set that were not played before; return what `offer_sets` returns."""
+    """Offer the actions of the round's set that were not played before; the return value is that of `offer_sets`."""
     sets, taken = offers.sets, offers.taken
     choices = offers.choices[0, 0]
     for slot in range(n):
@@ -110,7 +110,7 @@ def count_bins(bins: UInt16Array, counts: IntArray) -> None:
 
 
 def offer(*_: Any) -> Any:
-    """Hold the place of a function that `rollout_of` inserts."""
+    """Stand in for a function that `rollout_of` inserts."""
 
 
 choose = outcome = tell = apply_exploration_floor = offer
@@ -164,7 +164,7 @@ def rollout(
 
     `b` is the policy and one belief, which starts as `start_states` and `start_own` for each person. `changing` is
     whether offers depend on the round; `explore` is the minimum probability of every allowed action. A person's results
-    depend only on their random stream, so any split over threads gives the same bits.
+    depend only on their random stream, so they are bit-identical for any split over threads.
     """
     states, own, truth = b.states, b.own, people.truth
     plays, mass, active = trace.plays, trace.mass, trace.active

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from lpbandits.errors import translate_errors
+from lpbandits.errors import check_fork, translate_errors
 from lpbandits.io.atomic import atomic_folder, write_table
 from lpbandits.io.json import finite_or_none
 from lpbandits.io.paths import as_path
 from lpbandits.simulation.kernels import Trace
-from lpbandits.simulation.sums import Distribution, Moments
+from lpbandits.simulation.sums import Accumulator, Distribution, Moments
 from lpbandits.typing import FloatArray, Json
 from lpbandits.validate import as_choice
 
@@ -69,7 +69,7 @@ class PolicyResult:
     reward
         Mean reward at each round; for duels the mean of both actions' mean rewards.
     best_share
-        Share of people who got their best allowed action at each round; for duels, who got it as both actions.
+        Share of people who received their best allowed action at each round; for duels, as both actions.
     true_state
         Mean posterior probability of the true state after each round; NaN without latent states.
     people
@@ -87,6 +87,19 @@ class PolicyResult:
     true_state: FloatArray
     people: dict[str, FloatArray]
     trace: Trace | None = None
+
+    @classmethod
+    def of(cls, sums: Accumulator) -> "PolicyResult":
+        """Build from the sums over all tasks."""
+        regrets, moments = sums.regrets.items(), sums.moments
+        curves = {name: Curve.of(list(moments[name].values()), distribution) for name, distribution in regrets}
+        return cls(
+            regret=curves["regret"],
+            weak=curves.get("weak_regret"),
+            **{name: moments[name][0].mean for name in ("reward", "best_share", "true_state")},
+            people={name: np.concatenate(parts) for name, parts in sums.people.items()},
+            trace=Trace(*map(np.concatenate, zip(*sums.traces, strict=True))) if sums.traces else None,
+        )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.people['regret'])} people, regret {self.regret!r}>"
@@ -150,6 +163,7 @@ class Results:
 
     def curves(self) -> pl.DataFrame:
         """Return a table with a row per policy and round; for duels also of weak regret."""
+        check_fork()
         frames = []
         for name, result in self.policies.items():
             columns: dict[str, object] = {"policy": name, "round": np.arange(1, len(result.reward) + 1)}
@@ -163,6 +177,7 @@ class Results:
 
     def people(self) -> pl.DataFrame:
         """Return a table with a row per policy and person."""
+        check_fork()
         frames = []
         for name, result in self.policies.items():
             frame = pl.DataFrame(result.people).with_row_index("person")
@@ -173,8 +188,9 @@ class Results:
     @translate_errors("saving results")
     def save(self, folder: str | Path) -> Path:
         """Write curves.parquet, people.parquet and manifest.json; return the folder."""
+        tables = self.tables()
         with atomic_folder(folder, self.manifest()) as place:
-            for name, table in self.tables().items():
+            for name, table in tables.items():
                 write_table(place / f"{name}.parquet", table)
         return as_path(folder)
 

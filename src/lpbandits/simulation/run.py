@@ -8,17 +8,21 @@ from typing import NamedTuple
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, translate_errors
+from lpbandits.limits import check_memory
 from lpbandits.parallel import Workers, concurrency, executor_for
 from lpbandits.policies import Policy, Setting, entry_of, make_policy
 from lpbandits.progress import Progress
 from lpbandits.simulation import sums
-from lpbandits.simulation.accumulate import Accumulator, PartialSums
-from lpbandits.simulation.results import Results
-from lpbandits.simulation.size import TASK_DECISIONS, check_run, people_per_task
-from lpbandits.simulation.trace import check_rounds, play, warn_of_lock_in
+from lpbandits.simulation.results import PolicyResult, Results
+from lpbandits.simulation.rollout import check_rounds, play, warn_of_lock_in
+from lpbandits.simulation.sums import Accumulator, PartialSums
+from lpbandits.text import pluralize
 from lpbandits.worlds import Population, World, draw_population, world_settings
 
 Build = Callable[[Setting], Policy]
+
+TASK_DECISIONS = 2**17
+"""Decisions per task, of at most 512 people. Fixed, so that results do not depend on the number of workers."""
 
 
 class Task(NamedTuple):
@@ -73,7 +77,7 @@ def simulate(
     threads
         Threads of this process; by default all cores.
     traces
-        Keep all rounds of all people in `results[name].trace`: 36 bytes each (56 for duels).
+        Keep all rounds of all people in `results[name].trace`: 28 bytes each (44 for duels).
     progress
         Called with (policy, done, total) after each task.
 
@@ -109,7 +113,7 @@ def simulate(
     if type(states) is int and type(actions) is int:  # known before the first draw
         check(states, actions, people * states)
     populations = _draw_all(world, people, draws, seed, check)
-    if "states" not in settings:  # a log may have fewer people
+    if "states" not in settings:  # a replayed log may have fewer people
         settings["people"] = len(populations[0])
     tasks = tasks_of(builders, populations, rounds, first, settings["explore"])
     settings["feedback"] = _feedback(tasks, settings.get("feedback"))
@@ -131,11 +135,11 @@ def simulate(
             if progress is not None:
                 progress(task.name, done + 1, len(tasks))
     seconds = time.perf_counter() - started
-    return Results(settings, {name: accumulators.pop(name).result() for name in builders}, seconds)
+    return Results(settings, {name: PolicyResult.of(accumulators.pop(name)) for name in builders}, seconds)
 
 
 def _play(tasks: Sequence[Task], rounds: int, seed: int, binned: bool, keep_trace: bool) -> list[PartialSums]:
-    """Play some tasks, in any process."""
+    """Play tasks; runs in a worker."""
     parts = []
     for task in tasks:
         trace = play(task.policy, task.people, rounds=rounds, seed=seed, first_person=task.first_person)
@@ -144,7 +148,7 @@ def _play(tasks: Sequence[Task], rounds: int, seed: int, binned: bool, keep_trac
 
 
 def builders_of(policies: Sequence[str] | Mapping[str, str | Build]) -> dict[str, Build]:
-    """Return a builder per name, for registered names and for a user's."""
+    """Return the builder of each policy, by name."""
     named: Iterable[tuple[str, str | Build]]
     if isinstance(policies, Mapping):
         named = policies.items()
@@ -234,3 +238,51 @@ def tasks_of(
                 part = population.cut(slice(start, start + size))
                 tasks.append(Task(name, policy, part, draw, draw * len(population) + start))
     return tasks
+
+
+def people_per_task(rounds: int) -> int:
+    """Return the number of people of a task.
+
+    >>> people_per_task(200), people_per_task(10**6)
+    (512, 1)
+    """
+    return max(1, min(512, TASK_DECISIONS // rounds))
+
+
+def check_run(
+    policies: int,
+    states: int,
+    actions: int,
+    people: int,
+    *,
+    rounds: int,
+    draws: int = 1,
+    traces: bool = False,
+    workers: int = 1,
+) -> None:
+    """Raise `InvalidInput` if a simulation of `people` people per draw needs too much memory.
+
+    >>> check_run(1, states=5, actions=10, people=10**9, rounds=200)
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.InvalidInput: 1,000,000,000 people × 200 rounds with 1 policy would take ... GiB of memory; ...
+    """
+    total_people = people * draws
+    cells, table = total_people * rounds, states * actions
+    size = (
+        8 * (total_people * (actions + 1) + people * actions)  # means and states, and a copy of one draw
+        + table * (100 + draws * (24 + 12 * policies))  # models and policies
+        + policies * total_people * 240  # ten columns per person, in a table and in its file
+        + policies * 16 * (cells if cells <= sums.EXACT else rounds * sums.BINS)  # quantiles
+        + policies * draws * (16 * rounds + 5000)  # sums per round
+        + policies * (total_people // people_per_task(rounds)) * 1500  # tasks
+        + 128 * max(rounds, TASK_DECISIONS) * workers  # traces of running tasks
+        + 200 * rounds  # curves of the result
+        + ((policies + 1) * cells * 56 if traces else 0)
+    )
+    check_memory(
+        f"{pluralize(total_people, 'person', 'people')} × {pluralize(rounds, 'round')} with "
+        f"{pluralize(policies, 'policy', 'policies')}",
+        "take fewer people, draws, rounds, states or actions" + (", or leave the traces out" if traces else ""),
+        size,
+    )

@@ -1,4 +1,4 @@
-"""Streaming statistics over people: moments, and quantiles in bounded memory.
+"""Sums over people and tasks: moments, and quantiles in bounded memory.
 
 A simulation of a million people returns a few numbers per round. Quantiles are exact while all values fit in EXACT
 entries. Beyond that they come from a histogram with geometric bins of ratio 1.02: a quantile from 1e-6 to 6e11 has a
@@ -6,11 +6,12 @@ relative error of at most ERROR, for any number of people.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from lpbandits.simulation.kernels import count_bins, find_bins
+from lpbandits.simulation.kernels import Trace, count_bins, find_bins
 from lpbandits.typing import FloatArray, IntArray, UInt16Array
 
 EXACT = 2**23
@@ -111,3 +112,74 @@ class Distribution:
             above = min(int(below) + 1, people - 1)
             rows.append((1.0 - part) * at_rank(int(below)) + part * at_rank(above))
         return np.stack(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class PartialSums:
+    """Results of one task: sums per round, and a few numbers per person.
+
+    Cumulative regret takes 8 bytes per person and round, or 2 as bins; a trace takes 28 (44 for duels).
+    """
+
+    draw: int
+    regrets: Mapping[str, FloatArray | UInt16Array]
+    """Cumulative "regret", and for duels "weak_regret"."""
+    moments: Mapping[str, Moments]
+    """Moments per round of the regrets, "reward", "best_share" and "true_state"."""
+    people: Mapping[str, FloatArray]
+    trace: Trace | None
+
+    @classmethod
+    def of(
+        cls, trace: Trace, truth: IntArray, draw: int, *, binned: bool = False, keep_trace: bool = False
+    ) -> "PartialSums":
+        """Summarise a trace; with `binned`, regrets are kept as bins."""
+        best = trace.regret <= 0.0
+        regrets = {"regret": np.cumsum(trace.regret, axis=1)}
+        if trace.weak.size:
+            regrets["weak_regret"] = np.cumsum(trace.weak, axis=1)
+        rounds = {"reward": trace.rewards, "best_share": best.astype(np.float64), "true_state": trace.mass}
+        people = {
+            "draw": np.full(len(truth), float(draw)),
+            "state": truth.astype(np.float64),
+            "regret": regrets["regret"][:, -1].copy(),
+            "reward": trace.rewards.mean(axis=1),
+            "best_share": best.mean(axis=1),
+            "true_state": trace.mass[:, -1].copy(),
+            "active_all": trace.active[:, 0],
+            "active_true": trace.active[:, 1],
+            "active_other": trace.active[:, 2],
+            **{name: values[:, -1].copy() for name, values in regrets.items() if name != "regret"},
+        }
+        return cls(
+            draw,
+            {name: to_bins(values) for name, values in regrets.items()} if binned else regrets,
+            {name: Moments.of(values) for name, values in (regrets | rounds).items()},
+            people,
+            trace if keep_trace else None,
+        )
+
+
+@dataclass
+class Accumulator:
+    """Sums of one policy over tasks, added in the order of draws and people; moments of regrets are kept per draw.
+
+    The fixed order makes results bit-identical for any number of workers.
+    """
+
+    regrets: dict[str, Distribution] = field(default_factory=dict)
+    moments: dict[str, dict[int, Moments]] = field(default_factory=dict)
+    people: dict[str, list[FloatArray]] = field(default_factory=dict)
+    traces: list[Trace] = field(default_factory=list)
+
+    def add(self, part: PartialSums) -> None:
+        """Add the next task."""
+        for name, regrets in part.regrets.items():
+            self.regrets.setdefault(name, Distribution()).add(regrets)
+        for name, moments in part.moments.items():
+            sums, draw = self.moments.setdefault(name, {}), part.draw if name in part.regrets else 0
+            sums[draw] = sums[draw].merge(moments) if draw in sums else moments
+        for name, column in part.people.items():
+            self.people.setdefault(name, []).append(column)
+        if part.trace is not None:
+            self.traces.append(part.trace)

@@ -1,7 +1,7 @@
 """Theory of the paper: regret lower bounds, and distances between random orderings."""
 
 from lpbandits.theory.bounds import LowerBound, latent_bound, lower_bound, plain_bound
-from lpbandits.theory.scaling import differ_probability, expected_inversions, inversion_counts, nearest_inversions
+from lpbandits.theory.distances import differ_probability, expected_inversions, inversion_counts, nearest_inversions
 
 __all__ = [
     "LowerBound",

@@ -15,8 +15,7 @@ from lpbandits import validate
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.json import finite_or_none
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.theory.constraints import Constraints
-from lpbandits.theory.program import solve
+from lpbandits.theory.program import Constraints, solve
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from lpbandits.simulation.bounds import AXES, Bounds, growth_ratio, table_against
 from lpbandits.simulation.results import versions
+from lpbandits.text import pluralize, significant
 from lpbandits.typing import Json
 from lpbandits.views.charts import bounds as charts_of
 from lpbandits.views.charts.base import Chart, deferred_validation
@@ -40,7 +41,9 @@ def bound_table(bounds: Bounds) -> tuple[list[str], list[list[str]]]:
     rows = []
     for name, (title, knows) in _BOUNDS.items():
         printed = summary["printed"].get(name)
-        rows.append([title, knows, *_cells(summary["bounds"][name]), "" if printed is None else _printed(printed)])
+        cell = "" if printed is None else significant(printed["mean"])
+        cell += f" (+{printed['infinite']} infinite)" if printed and printed["infinite"] else ""
+        rows.append([title, knows, *_cells(summary["bounds"][name]), cell])
     rows += [[f"{name_of(name)}, measured", "", *_cells(spread), ""] for name, spread in summary["growth"].items()]
     return ["regret per log T", "policy", "mean", "± se", "sd", "median", "as printed"], rows
 
@@ -89,8 +92,8 @@ def described(bounds: Bounds) -> str:
     '3 states, 4 actions, gap 0.2, noise 1, 2 people, seed 0'
     """
     s = bounds.settings
-    words = [f"{s['states']} states", f"{s['actions']} actions", gaps_of(s) if "gap" in s else "", noise_of(s)]
-    words += [f"{s['people']} people", f"seed {s['seed']}" if "seed" in s else ""]
+    words = [pluralize(s["states"], "state"), pluralize(s["actions"], "action"), gaps_of(s) if "gap" in s else ""]
+    words += [noise_of(s), pluralize(s["people"], "person", "people"), f"seed {s['seed']}" if "seed" in s else ""]
     return ", ".join(filter(None, words))
 
 
@@ -110,12 +113,5 @@ def findings(study: Study) -> list[str]:
     return out
 
 
-def _cells(spread: Mapping[str, float | None]) -> list[str]:
-    if spread["mean"] is None:
-        return ["–"] * 4
-    return [f"{spread[name]:.3g}" for name in ("mean", "se", "sd", "median")]
-
-
-def _printed(spread: Mapping[str, float | None]) -> str:
-    mean = "–" if spread["mean"] is None else f"{spread['mean']:.3g}"
-    return f"{mean} (+{spread['infinite']} infinite)" if spread["infinite"] else mean
+def _cells(spread: Json) -> list[str]:
+    return [significant(spread[name]) for name in ("mean", "se", "sd", "median")]

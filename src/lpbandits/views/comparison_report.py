@@ -97,18 +97,18 @@ def findings(results: dict[str, Results]) -> list[str]:
     top_gap, top_error = results["different"].difference("lpbts", "ts-top")
     if abs(top_gap) <= t_multiplier(draws) * top_error:
         verdict = (
-            f"not significant with {pluralize(draws, 'draw')} of the orderings. Full orderings help with more states: "
-            "lpb simulate --states 20 --actions 20 --draws 10"
+            f"the difference is not significant with {pluralize(draws, 'draw')} of the orderings. Full orderings help "
+            "with more states: lpb simulate --states 20 --actions 20 --draws 10"
         )
     else:
-        verdict = "so knowing the full orderings helps" if top_gap < 0 else "so the full orderings do not help here"
+        verdict = "knowing the full orderings helps." if top_gap < 0 else "the full orderings do not help here."
     return [
         f"Same scale: regret is {same['mts']} for mTS, which knows the mean rewards of every state, {same['lpbts']} "
         f"for lpbTS, which knows only the orderings, and {same['ts']} for TS, which knows nothing.",
         f"Different scales: regret is {different['lpbts']} for lpbTS and {different['mts']} for mTS, because the means "
         f"that mTS knows no longer fit each person (lpbTS − mTS = {_signed(gap)} ± {number(error)}).",
         f"Different scales: regret is {different['ts-top']} for TS limited to the best action of each state "
-        f"(lpbTS − TS, top actions = {_signed(top_gap)} ± {number(top_error)}, {verdict}).",
+        f"(lpbTS − TS, top actions = {_signed(top_gap)} ± {number(top_error)}); {verdict}",
     ]
 
 

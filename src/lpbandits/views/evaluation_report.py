@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from lpbandits.evaluation.results import Evaluation, titled
+from lpbandits.model import PreferenceModel
 from lpbandits.simulation.results import versions
 from lpbandits.text import display, pluralize
 from lpbandits.views.charts.base import deferred_validation
@@ -17,14 +18,8 @@ REMARKS = {
     "ceiling": "taste given all other ratings",
     "best-possible": "all ratings known",
 }
+HYPERPARAMETERS = {"item-knn": ("shrinkage", "damping"), "ease": ("ridge", "gain")}
 GAIN = "gain over popularity [95 %]"
-HOW_TO_READ = (
-    "Every policy was replayed on each of these people. In each round it chose among the actions that the person "
-    "rated{once} and observed the recorded rating. These people were used neither for fitting nor for selection. "
-    "A score is the mean rating of the chosen actions, standardized by the mean and the standard deviation of all "
-    "ratings of the person: a random choice has an expected score of 0, and all people have the same weight. "
-    "Intervals are paired bootstrap intervals over people."
-)
 
 
 def score_table(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
@@ -50,13 +45,29 @@ def describe(evaluation: Evaluation) -> str:
     """Return the sizes of the three sets and the length of the replay in one line."""
     once = "each action once" if evaluation.once else "actions may repeat"
     return (
-        f"{pluralize(evaluation.fitted_people, 'person', 'people')} fitted, {evaluation.development_people:,} in the "
-        f"development set, {evaluation.people:,} replayed for up to {pluralize(evaluation.rounds, 'round')}, {once}"
+        f"{pluralize(evaluation.fitted_people, 'person', 'people')} in the training set, "
+        f"{evaluation.development_people:,} in the development set, {evaluation.people:,} replayed for up to "
+        f"{pluralize(evaluation.rounds, 'round')}, {once}"
+    )
+
+
+def how_to_read(evaluation: Evaluation) -> str:
+    """Explain the scores and who was replayed."""
+    once = "each of them once" if evaluation.once else "with repetition"
+    used = "These people were used neither for fitting nor for selection."
+    if not evaluation.unseen:
+        used = "These people were not used for selection, but may be in the model's training data."
+    return (
+        "Every policy was replayed on each of these people. In each round it chose among the actions that the person "
+        f"rated, {once}, and observed the recorded rating. {used} A score is the mean rating of the chosen actions, "
+        "standardized by the mean and the standard deviation of all ratings of the person: a random choice has an "
+        "expected score of 0, and all people have the same weight. Intervals are paired bootstrap intervals over "
+        "people."
     )
 
 
 def loss_summary(evaluation: Evaluation) -> str:
-    """Return the share of people and the groups that lose by the candidate."""
+    """Return the share of people, and the groups, that score lower with the candidate than with popularity."""
     who = titled(evaluation.candidate or "popular")
     gap = evaluation.gaps
     losses, gain = gap[gap < 0], float(gap[gap > 0].mean()) if (gap > 0).any() else 0.0
@@ -72,13 +83,14 @@ def loss_summary(evaluation: Evaluation) -> str:
 
 
 @deferred_validation
-def save_evaluation(evaluation: Evaluation, folder: str | Path, *, source: str) -> Path:
-    """Write tables, charts (PNG and SVG) and an HTML report of an evaluation; return the report's path."""
-    once = ", each of them once," if evaluation.once else ", with repetition,"
+def save_evaluation(
+    evaluation: Evaluation, folder: str | Path, *, source: str, model: PreferenceModel | None = None
+) -> Path:
+    """Write tables, charts (PNG and SVG), an HTML report and a model; return the report's path."""
     sections = [
         Section(
             "Scores",
-            [HOW_TO_READ.format(once=once)],
+            [how_to_read(evaluation)],
             {"gains": gain_chart(evaluation), "rounds": curve_chart(evaluation)},
             [Table(*score_table(evaluation))],
         )
@@ -100,24 +112,31 @@ def save_evaluation(evaluation: Evaluation, folder: str | Path, *, source: str) 
         foot=f"{display(source)}: {describe(evaluation)}. {footer(sum(evaluation.seconds.values()))}",
         tables={"people": evaluation.table},
         manifest={"format": "lpbandits-evaluation", "version": 1, **evaluation.to_dict(), "versions": versions()},
+        model=model,
     )
 
 
 def selection(evaluation: Evaluation) -> list[str]:
     """Return the settings that were selected on the development set, in sentences."""
     chosen = evaluation.chosen
-    lines = [
-        f"All settings were selected on {pluralize(evaluation.development_people, 'person', 'people')} outside the "
-        f"first fit. They were then added to the fit, and the {evaluation.people:,} report people were replayed once."
-    ]
+    development = pluralize(evaluation.development_people, "person", "people")
+    replayed = f"the report set of {pluralize(evaluation.people, 'person', 'people')} was replayed once."
+    if evaluation.fit_config is None:
+        lines = [f"The policy was selected on {development}. The model was used unchanged, and {replayed}"]
+    else:
+        lines = [
+            f"All settings were selected on {development} who were not in the first fit. The model was then fitted "
+            f"again with these people, and {replayed}"
+        ]
     settings = chosen["settings"]
     if settings is not None:
         lines.append(
             f"States: {settings['states']}, by {settings['method']} on the {settings['scale']} scale "
             f"({pluralize(len(chosen['trials']), 'setting')} tried)."
         )
-    for name, (first, second) in chosen["constants"].items():
-        lines.append(f"{titled(name)}: constants {first:g} and {second:g}.")
+    for name, values in chosen["constants"].items():
+        named = zip(HYPERPARAMETERS[name], values, strict=True)
+        lines.append(f"{titled(name)}: {' and '.join(f'{which} {value:g}' for which, value in named)}.")
     if evaluation.candidate is not None:
         scores = sorted(chosen["scores"].items(), key=lambda item: -item[1])
         ranked = ", ".join(f"{titled(name)} {score:.3f}" for name, score in scores)

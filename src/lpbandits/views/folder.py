@@ -13,6 +13,7 @@ import vl_convert
 from lpbandits.errors import translate_errors
 from lpbandits.io.atomic import atomic_folder, write_bytes, write_json, write_table, write_text
 from lpbandits.io.paths import as_path
+from lpbandits.model import PreferenceModel
 from lpbandits.simulation.results import versions
 from lpbandits.text import display
 from lpbandits.typing import Json
@@ -36,10 +37,12 @@ def save_report(
     tables: Mapping[str, pl.DataFrame] | None = None,
     documents: Mapping[str, object] | None = None,
     manifest: Mapping[str, object] | None = None,
+    model: PreferenceModel | None = None,
 ) -> Path:
     """Write all files of a report to `folder`, or none on failure; return the path of report.html.
 
-    The files are tables (Parquet), documents (JSON), the charts of all sections (PNG and SVG), the page and a manifest.
+    The files are tables (Parquet), documents (JSON), the charts of all sections (PNG and SVG), the page, a model and a
+    manifest.
     """
     about = manifest or {"format": "lpbandits-report", "version": 1, "title": title, "versions": versions()}
     with atomic_folder(folder, about) as place:
@@ -47,6 +50,8 @@ def save_report(
             write_table(place / f"{name}.parquet", table)
         for name, document in (documents or {}).items():
             write_json(place / f"{name}.json", document)
+        if model is not None:
+            model.save(place / "model.json")
         charts = {name: chart for section in sections for name, chart in section.charts.items()}
         drawings = {name: save_chart(chart, place / name) for name, chart in charts.items()}
         html = page(title=title, lead=lead, sections=sections, foot=foot, drawings=drawings)

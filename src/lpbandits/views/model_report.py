@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from lpbandits.inspection import facts, tables
+from lpbandits.inspection import contrasts, facts
 from lpbandits.inspection import inspect as summary
 from lpbandits.inspection.inspect import Inspection
 from lpbandits.text import display, pluralize
@@ -45,33 +45,33 @@ def _sections(seen: Inspection) -> Iterator[Section]:
     if seen.fit.warnings:
         yield Section("Warnings of the fit", facts.warning_lines(seen.fit))
     if seen.contrasts.pairs:
-        text = tables.pair_rule(seen.contrasts, actions=seen.actions, largest=max(s.share for s in seen.states))
+        text = contrasts.pair_note(seen.contrasts, actions=seen.actions, largest=max(s.share for s in seen.states))
         yield Section(
-            tables.ASK, [text], {"pairs": charts.pair_chart(few)}, [Table(*tables.pair_table(seen.contrasts))]
+            contrasts.ASK, [text], {"pairs": charts.pair_chart(few)}, [Table(*contrasts.pair_table(seen.contrasts))]
         )
     if seen.contrasts.traits:
-        yield Section(tables.TRAITS, [tables.TRAIT_RULE], tables=[Table(*tables.trait_table(seen.contrasts))])
+        yield Section(contrasts.TRAITS, [contrasts.TRAIT_NOTE], tables=[Table(*contrasts.trait_table(seen.contrasts))])
     columns, rows = summary.place_table(seen)
     if rows:
         chart = {"places": charts.place_chart(seen.first(charts.MAX_DOT_STATES))}
-        yield Section("How sure are the first places?", [summary.place_rule(seen)], chart, [Table(columns, rows)])
+        yield Section("How sure are the first places?", [summary.place_note(seen)], chart, [Table(columns, rows)])
     if seen.contrasts.disagreements:
         yield Section(charts.PLACES, [PLACE_NOTE], {"disagreements": charts.disagreement_chart(few)})
     if seen.taste is not None and seen.taste.directions:
         chart, table = {"tastes": charts.taste_chart(seen.taste)}, Table(*facts.taste_table(seen.taste))
-        yield Section("Taste factors", [*facts.taste_lines(seen.taste), facts.TASTE_RULE], chart, [table])
+        yield Section("Taste factors", [*facts.taste_lines(seen.taste), facts.TASTE_NOTE], chart, [table])
     elif seen.taste is not None:
         yield Section("Taste", facts.taste_lines(seen.taste))
     if seen.fit.curve:
         chart = {"how-many-states": charts.curve_chart(seen)}
-        yield Section("How many states?", [summary.CURVE_RULE], chart, [Table(*summary.curve_table(seen.fit.curve))])
+        yield Section("How many states?", [summary.CURVE_NOTE], chart, [Table(*summary.curve_table(seen.fit.curve))])
 
 
 def _state_notes(seen: Inspection) -> list[str]:
     text = [seen.silence or "Each state is an ordering of all actions, most preferred first."]
     text += [*facts.fit_lines(seen.fit), *facts.noise_line(seen.noise)]
     if any(s.certainty and s.top for s in seen.states):
-        text.append(summary.PAIR_RULE)
+        text.append(summary.PAIR_NOTE)
     if any(s.unknown for s in seen.states):
         text.append("Actions without comparisons in a state are unknown there and excluded from lists and distances.")
     if len(seen.states) > charts.MAX_SHOWN:

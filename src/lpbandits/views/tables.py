@@ -86,9 +86,7 @@ def noise_of(settings: Json) -> str:
     >>> noise_of({"noise": 0.5}), noise_of({"noise": 0.92713, "noise_of_model": True})
     ('noise 0.5', 'noise 0.9271 (from the model)')
     """
-    if settings.get("noise_of_model"):
-        return f"noise {settings['noise']:.4g} (from the model)"
-    return f"noise {settings['noise']:g}"
+    return f"noise {settings['noise']:.4g}{' (from the model)' if settings.get('noise_of_model') else ''}"
 
 
 def gaps_of(settings: Json) -> str:

@@ -1,7 +1,4 @@
-"""Worlds: where people, their states and their rewards come from.
-
-A world draws a `Population`, which the simulator plays. `World` states what every world must do.
-"""
+"""`World`, the interface of worlds, and `Population`, the people that a world draws and the simulator plays."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
@@ -123,17 +120,13 @@ class Population:
         return (TAILS[self.tails] if self.tails != "normal" else self.rewards.code), self.rewards.sd
 
     @property
-    def fewest(self) -> int:
-        """Size of the smallest offered set: the maximum number of rounds without replacement."""
-        return int((self.offered >= 0).sum(axis=2).min()) or self.model.n_actions
-
-    @property
-    def most(self) -> int:
-        """Size of the largest offered set."""
-        return int((self.offered >= 0).sum(axis=2).max()) or self.model.n_actions
+    def set_sizes(self) -> tuple[int, int]:
+        """Sizes of the smallest and the largest offered set."""
+        sizes = (self.offered >= 0).sum(axis=2)
+        return int(sizes.min()) or self.model.n_actions, int(sizes.max()) or self.model.n_actions
 
     def cut(self, part: slice) -> "Population":
-        """Return a slice of the people, without validating again."""
+        """Return a slice of the people, without validation."""
         population = object.__new__(Population)
         population.__dict__.update(self.__dict__, truth=self.truth[part], means=self.means[part])
         if self.offered.shape[0] > 1:
@@ -142,7 +135,7 @@ class Population:
 
 
 def _as_offered(values: Any, means: FloatArray, *, replayed: bool) -> IntArray:
-    """Return valid offered sets; by default, of replayed people, the actions with a recorded reward."""
+    """Return validated offered sets; replayed people are offered their recorded actions by default."""
     people, k = means.shape
     offered = validate.as_indices(values, "offered")
     if replayed and offered.shape[2:] == (0,):
@@ -166,13 +159,13 @@ def _recorded_actions(means: FloatArray) -> IntArray:
     known = ~np.isnan(means)
     counts = known.sum(axis=1)
     if not counts.all():
-        raise InvalidInput(f"person {int(np.argmin(counts))} has no rewards; leave such people out")
+        raise InvalidInput(f"means must have a reward of each person, got none of person {int(np.argmin(counts))}")
     order = np.argsort(~known, axis=1, kind="stable")[:, : counts.max()]
     return np.where(np.take_along_axis(known, order, axis=1), order, -1)[:, None, :].astype(np.int64)
 
 
 def check_recorded(rewards: Rewards, recorded: FloatArray) -> None:
-    """Refuse recorded rewards that the family does not allow."""
+    """Raise `InvalidInput` if the family does not allow a recorded reward."""
     wrong = np.abs(recorded) > validate.MAX_ABS_VALUE
     if rewards.family != "gaussian":
         wrong |= (recorded != np.floor(recorded)) & ~np.isnan(recorded)
@@ -198,7 +191,7 @@ class World(Protocol):
 
 
 def as_world(world: Any) -> World:
-    """Return `world` if it has the methods of `World`."""
+    """Return `world`; raise `InvalidInput` if it lacks a method of `World`."""
     if isinstance(world, type) or not all(callable(getattr(world, name, None)) for name in ("draw", "to_dict")):
         raise validate.invalid(
             "world", "a world with draw and to_dict, such as SyntheticWorld(states=5, actions=10)", world
@@ -213,7 +206,7 @@ def world_settings(world: World) -> Json:
 
 
 def draw_population(world: World, *, people: int, seed: int, draw: int) -> Population:
-    """Return a draw of a world, if it is a `Population`."""
+    """Return a draw of a world; raise `InvalidInput` if it is not a `Population`."""
     population: Any = world.draw(people=people, seed=seed, draw=draw)
     if not isinstance(population, Population):
         raise validate.invalid(f"draw() of {type(world).__name__}", "a Population", population)
@@ -231,7 +224,7 @@ class DuellingWorld:
     world
         World that people and their means come from.
     comparison
-        "rewards": both actions get a noisy reward, and the larger wins (ties are broken at random).
+        "rewards": both actions get a noisy reward, and the larger one wins (ties are broken at random).
         "bradley-terry": an action wins with probability 1 / (1 + exp(−(μ − μ') / noise)).
 
     Examples

@@ -1,4 +1,4 @@
-"""`ReplayWorld`: people of a log, who return their recorded ratings as rewards."""
+"""`ReplayWorld`: people of a log, whose recorded ratings are the rewards."""
 
 from typing import Any, ClassVar
 
@@ -53,13 +53,14 @@ class ReplayWorld:
             recorded = recorded_rewards(align(log, model)[0])
         else:
             recorded = _as_matrix(log, model.n_actions)
-        enough = np.flatnonzero((~np.isnan(recorded)).sum(axis=1) >= self.least)
-        if not len(enough):
+        counts = (~np.isnan(recorded)).sum(axis=1)
+        most = counts.max(initial=0)
+        if most < self.least:
             raise InvalidInput(
-                f"least is {self.least}, but no person rated that many of the model's actions; lower `least`, and play "
-                "fewer rounds"
+                f"least must be at most {most}, the most actions of the model that a person rated, got {self.least}; "
+                "lower `least`, and play fewer rounds"
             )
-        self.recorded: FloatArray = recorded[enough]
+        self.recorded: FloatArray = recorded[counts >= self.least]
         if rewards is None:
             rewards = Rewards(noise=max(float(np.nanstd(self.recorded, axis=1).mean()), 1e-3))
         self.rewards = as_rewards(rewards)
@@ -103,7 +104,7 @@ def recorded_rewards(log: Ratings) -> FloatArray:
 def replay_population(
     model: PreferenceModel, recorded: FloatArray, rewards: Rewards, *, once: bool = True
 ) -> Population:
-    """Return people of unknown state who return their recorded rewards."""
+    """Return people of unknown state with recorded rewards."""
     return Population(model, np.full(len(recorded), -1), recorded, rewards, without_replacement=once, replayed=True)
 
 
@@ -111,8 +112,9 @@ def align(log: Ratings, model: PreferenceModel) -> tuple[Ratings, int]:
     """Return the log with the model's actions in the model's order, and the number of ratings of other actions.
 
     >>> log = Ratings.from_arrays([0, 0, 1], ["tea", "jam", "milk"], [5, 3, 4])
-    >>> align(log, PreferenceModel([[0, 1]], actions=["tea", "jam"]))
-    (<Ratings: 2 by 2 people of 2 actions>, 1)
+    >>> aligned, dropped = align(log, PreferenceModel([[0, 1]], actions=["tea", "jam"]))
+    >>> len(aligned), dropped
+    (2, 1)
     """
     action = model.indices_of(log.actions)[log.action]
     known = action >= 0

@@ -1,4 +1,4 @@
-"""The paper's synthetic world, with options that break its assumptions."""
+"""The paper's synthetic world, with options that violate its assumptions."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -29,7 +29,7 @@ class SyntheticWorld:
     Same scale: the people of a state share its means, with the best from U(base + Δk, base + Δk + 1), and mTS is given
     them. Different scales: each person has their own means, with the best from U(base + Δk, base + Δk + spread·k), and
     mTS is given their expectation. The mean of each next action is lower by gap + U(0, jitter). The options from `gaps`
-    on break the paper's assumptions.
+    on violate the paper's assumptions.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class SyntheticWorld:
         Probability that two neighbours in a person's ordering are swapped, in one pass from the best to the last.
         The person's state does not change.
     model_error
-        Expected Kendall distance 1 − τ between the model's orderings and the true ones (twice the share of pairs
-        ordered differently), from 0 to below 1. The model then has utilities and errors.
+        Expected 1 − τ (twice the Kendall distance) between the model's orderings and the true ones, from 0 to below 1.
+        If it is positive, the model has utilities with standard errors.
     assumed_noise
         Noise that policies assume; by default the true one.
     noise_family
@@ -136,8 +136,13 @@ class SyntheticWorld:
         if self.swap:
             ids = np.arange(draw * len(truth), (draw + 1) * len(truth))
             kernels.swap_neighbours(orderings, truth, ids, seed, self.swap, means)
+        utilities = errors = None
+        if self.model_error:
+            orderings, utilities, errors = noisy_model(orderings, self.model_error, seed=seed, draw=draw)
+        model_means = np.empty(by_rank.shape)
+        np.put_along_axis(model_means, orderings, by_rank, axis=1)
         return Population(
-            self._model(orderings, by_rank, seed, draw),
+            PreferenceModel(orderings, means=model_means, utilities=utilities, errors=errors),
             truth,
             np.ascontiguousarray(means),
             Rewards(noise=self.noise),
@@ -148,15 +153,6 @@ class SyntheticWorld:
     def to_dict(self) -> Json:
         """Return the settings."""
         return {"world": self.name, **asdict(self)}
-
-    def _model(self, orderings: IntArray, by_rank: FloatArray, seed: int, draw: int) -> PreferenceModel:
-        """Return the model that policies are given; `by_rank` are its means, best first."""
-        utilities = errors = None
-        if self.model_error:
-            orderings, utilities, errors = noisy_model(orderings, self.model_error, seed=seed, draw=draw)
-        means = np.empty(by_rank.shape)
-        np.put_along_axis(means, orderings, by_rank, axis=1)
-        return PreferenceModel(orderings, means=means, utilities=utilities, errors=errors)
 
     def _orderings(self, seed: int, draw: int) -> IntArray:
         """Return distinct uniform permutations: draw in turn, and skip repeated ones."""

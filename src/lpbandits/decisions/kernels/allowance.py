@@ -97,7 +97,7 @@ def gather(batch: DecisionBatch, allowed: Allowed, p: int, mark: int, skip: int)
 
 @kernel
 def limit(allowed: Allowed, size: int, free: bool) -> tuple[int, int]:
-    """Return the row of `choices` and the number of the actions that the rule restricts itself to."""
+    """Return which row of `choices` holds the actions that the rule considers, and how many they are."""
     if len(allowed.tops) == 0:
         return 0, size
     if free:

@@ -166,7 +166,7 @@ def deciding(
     """Decide for people low to high.
 
     `b` is the policy and scratch for one belief; `start_states` and `start_own` are the belief about a person without
-    batch. The number of a person's outcomes is the round of the random draw.
+    outcomes. The number of a person's outcomes is the round of the random draw.
     A decision depends only on the person's outcomes and random stream.
     """
     k = len(allowed.taken)
@@ -242,16 +242,15 @@ def deciding(
 def kernel_of(policy: Policy) -> Callable[..., None]:
     """Return `deciding`, compiled around the functions of a policy."""
     evidence, rule = policy.evidence, policy.rule
+    one, sd_of_one = evidence.expected_reward, evidence.predictive_sd_one
+    if evidence.predictive_sd is zero_sd:
+        sd_of_one = zero_sd_one
+    forecast = _compile(
+        reward_forecast,
+        value_of=_compile(value_by_one if one else value_by_all, expectation=one or evidence.expected_rewards),
+        sd_of=_compile(sd_by_one if sd_of_one else sd_by_all, deviation=sd_of_one or evidence.predictive_sd),
+    )
     update_posterior = evidence.update_posterior if evidence.batchable else None
-    sd_of_one = zero_sd_one if evidence.predictive_sd is zero_sd else evidence.predictive_sd_one
-    if evidence.expected_reward is not None:
-        value_of = _compile(value_by_one, expectation=evidence.expected_reward)
-    else:
-        value_of = _compile(value_by_all, expectation=evidence.expected_rewards)
-    if sd_of_one is not None:
-        sd_of = _compile(sd_by_one, deviation=sd_of_one)
-    else:
-        sd_of = _compile(sd_by_all, deviation=evidence.predictive_sd)
     compiled = _compile(
         deciding,
         inline=False,
@@ -260,7 +259,7 @@ def kernel_of(policy: Policy) -> Callable[..., None]:
         choose=policy.choose,
         probability_of=policy.probability or unknown_probability,
         sampled_state=rule.sampled_state or no_state,
-        forecast=_compile(reward_forecast, value_of=value_of, sd_of=sd_of),
+        forecast=forecast,
     )
     return with_plugin_errors(compiled)
 

@@ -47,31 +47,23 @@ def group_sizes(n: int, cap: int) -> tuple[int, int, int]:
 
 
 @jit
-def count_groups(offsets: IntArray, cap: int) -> IntArray:
-    """Return the number of histories that each person is split into."""
-    out = np.ones(len(offsets) - 1, dtype=np.int64)
-    for person in range(len(out)):
-        n = offsets[person + 1] - offsets[person]
-        if n * (n - 1) // 2 > cap:
-            out[person] = group_sizes(n, cap)[0]
-    return out
+def split_histories(
+    offsets: IntArray, action: Any, rating: FloatArray, cap: int, seed: int, first_person: int
+) -> tuple[IntArray, FloatArray, IntArray, Any, FloatArray]:
+    """Split people with more than `cap` pairs; return the histories' people, weights, offsets, actions and ratings.
 
-
-@jit
-def split_histories(ratings: Any, cap: int, seed: int, first_person: int, first_history: IntArray, out: Any) -> int:
-    """Write each person's histories, splitting those with more than `cap` pairs; return the number of ratings written.
-
-    `ratings` is (offsets, action, rating), `out` the same of the histories and their weights. `first_person` is the
-    index in the log of the first person here: random draws are indexed by person.
+    `first_person` is the index in the log of the first person here: random draws are indexed by person.
     """
-    offsets, action, rating = ratings
-    out_offsets, out_action, out_rating, weight = out
-    at = 0
-    out_offsets[0] = 0
-    longest = 0
+    histories, longest = 0, 0
     for person in range(len(offsets) - 1):
-        longest = max(longest, offsets[person + 1] - offsets[person])
+        n = offsets[person + 1] - offsets[person]
+        longest = max(longest, n)
+        histories += group_sizes(n, cap)[0] if n * (n - 1) // 2 > cap else 1
+    people, weight = np.empty(histories, dtype=np.int64), np.ones(histories)
+    out_offsets = np.zeros(histories + 1, dtype=np.int64)
+    out_action, out_rating = np.empty_like(action), np.empty_like(rating)
     order = np.empty(longest, dtype=np.int64)
+    at, history = 0, 0
     for person in range(len(offsets) - 1):
         start = offsets[person]
         n = offsets[person + 1] - start
@@ -94,9 +86,10 @@ def split_histories(ratings: Any, cap: int, seed: int, first_person: int, first_
                 out_rating[at] = rating[start + order[i]]
                 at += 1
             taken += length
-            out_offsets[first_history[person] + group + 1] = at
-            weight[first_history[person] + group] = scale
-    return at
+            people[history], weight[history] = person, scale
+            history += 1
+            out_offsets[history] = at
+    return people, weight, out_offsets, out_action[:at].copy(), out_rating[:at].copy()
 
 
 @jit

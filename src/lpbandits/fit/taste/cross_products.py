@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits.data.blocks import split_people
-from lpbandits.fit.kernels.rating_sums import product_rows
+from lpbandits.fit.kernels.ratings import product_rows
 from lpbandits.parallel import Threads, one_thread
 from lpbandits.typing import FloatArray, IntArray
 

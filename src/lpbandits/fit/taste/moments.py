@@ -1,7 +1,7 @@
-"""Estimate a taste model by moments: item means, factors from shrunken covariances, per-action residual variance.
+"""Estimate a taste model by moments: item means, factors from shrunk covariances, per-action residual variance.
 
-A rating is r0 + s_i (α_i + u_a + q_a·p_i + e_a). In units of a person's standard deviation, u are means shrunken
-towards 0. The covariance of two actions over the people who rated both, shrunken by λ pseudo-people without covariance,
+A rating is r0 + s_i (α_i + u_a + q_a·p_i + e_a). In units of a person's standard deviation, u are means shrunk
+towards 0. The covariance of two actions over the people who rated both, shrunk by λ pseudo-people without covariance,
 is q_a·q_b.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lpbandits.data.blocks import Blocks, iadd_each, parallel_sum
 from lpbandits.data.memory import BYTES_PER_SENT_PAIR
 from lpbandits.data.ratings import Ratings
-from lpbandits.fit.kernels.rating_sums import NOWHERE, residuals
+from lpbandits.fit.kernels.ratings import NOWHERE, residuals
 from lpbandits.fit.taste.cross_products import MAX_COVARIANCE_ACTIONS, Residuals, mirrored
 from lpbandits.fit.taste.popularity import PSEUDO_RATERS, ItemMeans, Scales, StandardizedRatings, as_standardized
 from lpbandits.parallel import Threads, one_thread
@@ -148,20 +148,20 @@ def _add_block(
 
 
 def leading_factors(moments: Moments, count: int, shrinkage: float) -> FloatArray:
-    """Return c×count factors q, strongest first, from covariances shrunken by `shrinkage` pseudo-people.
+    """Return c×count factors q, strongest first, from covariances shrunk by `shrinkage` pseudo-people.
 
     The diagonal holds the explained variances h_a = |q_a|², which depend on the factors, so both are updated in turn.
     Noise alone has large eigenvalues too: `FLOOR` times the smallest of the `count` largest is subtracted from each of
     them, so that extra factors do little harm.
     """
-    shrunken = moments.products / (moments.raters + shrinkage)
+    shrunk = moments.products / (moments.raters + shrinkage)
     variances = moments.variances[moments.covariance_actions]
     q = np.zeros((len(variances), 0))
     explained = 0.3 * variances
     with one_thread("blas"):
         for _ in range(MAX_COMMUNALITY_STEPS if count else 0):
-            np.fill_diagonal(shrunken, explained)
-            q = _leading(shrunken, count)
+            np.fill_diagonal(shrunk, explained)
+            q = _leading(shrunk, count)
             before, explained = explained, np.minimum((q**2).sum(axis=1), 0.95 * variances)
             if np.mean(np.abs(explained - before) / variances) < SETTLED:
                 break
@@ -172,12 +172,12 @@ def leading_factors(moments: Moments, count: int, shrinkage: float) -> FloatArra
 
 def taste_with(moments: Moments, factors: FloatArray, **others: Any) -> TasteModel:
     """Return the taste model with these factors; unexplained variance becomes residual variance."""
-    every = np.zeros((len(moments.variances), factors.shape[1]))
-    every[moments.covariance_actions] = factors
-    residual = np.maximum(moments.variances - (every**2).sum(axis=1), 0.1 * moments.variances)
+    loadings = np.zeros((len(moments.variances), factors.shape[1]))
+    loadings[moments.covariance_actions] = factors
+    residual = np.maximum(moments.variances - (loadings**2).sum(axis=1), 0.1 * moments.variances)
     return TasteModel(
         moments.means,
-        every,
+        loadings,
         np.maximum(residual, MIN_VARIANCE),
         offset=moments.offset,
         level=moments.level,

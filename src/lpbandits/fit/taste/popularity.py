@@ -7,7 +7,7 @@ import numpy as np
 from lpbandits.data.blocks import MAX_EXACT_RATINGS, Blocks, as_blocks, parallel_sum, reduce_add
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.clusters import raters_of
-from lpbandits.fit.kernels import rating_sums as kernels
+from lpbandits.fit.kernels import ratings as kernels
 from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 
@@ -18,7 +18,7 @@ SETTLED = 1e-7
 """With more than `MAX_EXACT_RATINGS` ratings, stop when the changes of a group's item means agree to within this."""
 
 PSEUDO_RATERS = 20
-"""Shrinkage: raters with the average opinion added to each action's raters, for its mean and its variance."""
+"""Shrinkage: raters with the average opinion that are added to each action's raters, for its mean and its variance."""
 
 MIN_SPREAD = 0.05
 """Minimum standard deviation of an informative person's ratings, as a share of the median one."""
@@ -36,17 +36,16 @@ class Scales:
     spreads: FloatArray
 
     @property
-    def differ(self) -> BoolArray:
+    def has_variation(self) -> BoolArray:
         """True for people with at least two different ratings."""
-        apart: BoolArray = self.spreads > 1e-9 * (1 + np.abs(self.means))
-        return apart
+        return np.asarray(self.spreads > 1e-9 * (1 + np.abs(self.means)))
 
     @property
     def informative(self) -> BoolArray:
         """True for people from whom a taste model can learn: enough ratings, with enough variance."""
-        apart = (self.counts >= MIN_RATINGS) & self.differ
-        median = float(np.median(self.spreads[apart])) if apart.any() else 0.0
-        return apart & (self.spreads >= MIN_SPREAD * median)
+        enough = (self.counts >= MIN_RATINGS) & self.has_variation
+        median = float(np.median(self.spreads[enough])) if enough.any() else 0.0
+        return enough & (self.spreads >= MIN_SPREAD * median)
 
 
 def scales(log: Ratings | Blocks) -> Scales:
@@ -68,7 +67,7 @@ def informative(log: Ratings | Blocks) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class ItemMeans:
-    """Per action: the number of raters, and the shrunken mean u of their standardized ratings."""
+    """Per action: the number of raters, and the shrunk mean u of their standardized ratings."""
 
     raters: FloatArray
     means: FloatArray
@@ -84,9 +83,9 @@ class StandardizedRatings:
     def __init__(self, log: Blocks, *, popular: bool = False) -> None:
         self.log, self.scales, self._popular = log, scales(log), popular
         self._cache: dict[bytes, ItemMeans] = {}
-        able = self.scales.informative
-        self.voters = able if able.any() else self.scales.differ
-        """People who define the popular ordering: the informative ones or, if there are none, all who `differ`."""
+        informative = self.scales.informative
+        self.voters = informative if informative.any() else self.scales.has_variation
+        """People who define the popular ordering: the informative ones or, without any, all who have variation."""
 
     def item_means(self, *groups: BoolArray) -> list[ItemMeans]:
         """Return the item means of groups of people, given as masks."""
@@ -96,7 +95,7 @@ class StandardizedRatings:
         return [self._cache[mask.tobytes()] for mask in groups]
 
     def popular_ordering(self) -> IntArray | None:
-        """Order all actions by their item means, highest first; None if each person rates everything alike.
+        """Order all actions by their item means, highest first; None if no person has two different ratings.
 
         Unrated actions come last.
         """

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from lpbandits.data.blocks import Blocks
-from lpbandits.data.ratings import Ratings
+from lpbandits.data.ratings import Ratings, offsets_of
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.kernels.predictive import predict_sequence
-from lpbandits.fit.selection import split_people
+from lpbandits.fit.kernels.ratings import predict_sequence
+from lpbandits.fit.selection import draw_holdout, gaps_to_best
 from lpbandits.fit.taste.cross_products import MAX_COVARIANCE_ACTIONS
 from lpbandits.fit.taste.moments import Moments, leading_factors, moments_of, taste_with
 from lpbandits.fit.taste.popularity import StandardizedRatings, as_standardized
@@ -43,7 +43,7 @@ MAX_CALIBRATED = 1_000
 """Maximum number of ratings per held-out person that calibrate intervals after greedy rounds."""
 
 GREEDY = 20
-"""Rounds of a greedy policy (at most half of a person's ratings) after which coverage is measured, too."""
+"""Number of rounds of a greedy policy (at most half of a person's ratings) after which coverage is also measured."""
 
 MAX_HOLDOUT = 1_000
 MAX_PAIRS = 10**11
@@ -105,8 +105,7 @@ class HeldOutRatings:
         order = np.lexsort((np.random.default_rng([seed, 2]).random(len(ratings)), ratings.owner))
         place = np.arange(len(ratings)) - ratings.offsets[ratings.owner]
         kept = order[place < max_ratings]
-        offsets = np.concatenate([[0], np.cumsum(np.minimum(ratings.counts, max_ratings))]).astype(np.int64)
-        return cls(offsets, ratings.action[kept], ratings.rating[kept])
+        return cls(offsets_of(np.minimum(ratings.counts, max_ratings)), ratings.action[kept], ratings.rating[kept])
 
     def predict(self, taste: TasteModel, threads: Threads, greedy: int = 0) -> tuple[FloatArray, FloatArray]:
         """Predict each rating from the ones before it, or from the `greedy` first choices of a greedy policy.
@@ -124,9 +123,8 @@ class HeldOutRatings:
     def as_good_as_best(self, logs: list[FloatArray]) -> list[int]:
         """Return the indices of the scores at most two standard errors, over people, below the best."""
         scores = np.stack([np.add.reduceat(one, self.offsets[:-1]) for one in logs])
-        gaps = scores[scores.sum(axis=1).argmax()] - scores
-        errors = gaps.std(axis=1, ddof=min(1, self.people - 1)) * np.sqrt(self.people)
-        return np.flatnonzero(gaps.sum(axis=1) <= 2 * errors).tolist()
+        gaps, errors = gaps_to_best(scores)
+        return np.flatnonzero(gaps <= 2 * errors).tolist()
 
     def halves(self, errors: FloatArray, greedy: int = 0) -> tuple[FloatArray, FloatArray]:
         """Split errors into those of even and odd people, without the first `greedy` (at most half) of each."""
@@ -168,7 +166,7 @@ def fit_taste(
     c = min(k, MAX_COVARIANCE_ACTIONS)
     try:
         people = _sample(np.flatnonzero(ratings.scales.informative), ratings.scales.counts, c, seed)
-        used, unused = split_people(len(people), HOLDOUT, seed)
+        used, unused = draw_holdout(len(people), HOLDOUT, seed)
         with watch.part("taste, sums"):
             moments, *rest = moments_of(ratings, [people] if chosen else [people, people[used]])
         report = chosen
@@ -181,10 +179,10 @@ def fit_taste(
             factors = leading_factors(moments, most, report.shrinkage)[:, : report.factors]
             about = {"states": 1} | {name: value for name, value in vars(report).items() if name != "curve"}
             taste = taste_with(moments, factors, calibration=report.calibration, about=about)
-    except InvalidInput as error:  # the orderings do not depend on the taste
-        return TasteFit(warnings=(f"no taste was fitted: {error}",))
+    except InvalidInput as error:  # the orderings do not depend on the taste model
+        return TasteFit(warnings=(f"no taste model was fitted: {error}",))
     note = (
-        f"the taste has factors for the {c:,} most rated of {k:,} actions and only means for the others; "
+        f"the taste model has factors for the {c:,} most rated of {k:,} actions and only means for the others; "
         "keep only actions with more ratings (--min-action)"
     )
     return TasteFit(taste, report, (note,) if c < k else ())

@@ -1,4 +1,4 @@
-"""Registry of the checked claims. A new claim is a `yield` in the function of its figures, or a `regret_ratio`."""
+"""Registry of claims. A new claim is a `yield` in the function of its figures, or a `regret_ratio`."""
 
 import numpy as np
 
@@ -19,5 +19,5 @@ def check_claims(tables: Tables) -> list[Claim]:
     >>> check_claims({})
     []
     """
-    with np.errstate(divide="ignore", invalid="ignore"):  # a ratio to a regret of 0 is not a number
+    with np.errstate(divide="ignore", invalid="ignore"):  # ratios to a regret of 0
         return [claim for check in CHECKS if set(check.needs) <= set(tables) for claim in check.run(tables)]

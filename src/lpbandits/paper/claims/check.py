@@ -6,8 +6,8 @@ ratios on the log scale (geometric mean), shares by the exact binomial interval.
 inside the range, does not hold if it lies outside, and is not settled otherwise.
 
 A claim about several settings holds if it holds in each, and does not hold if it fails in one, with Bonferroni's
-correction. Settings are never pooled or selected by their result. Words such as "comparable" have a stated range; see
-the constants.
+correction. Settings are never pooled or selected by their result. The constants define words such as
+"comparable".
 """
 
 import math
@@ -30,7 +30,7 @@ COMPARABLE = 1.5
 VASTLY = 0.5
 """A regret is vastly better than another if it is below this share of it."""
 CONSTANT = 1.25
-"""A regret is fairly constant, or stable, if it stays within this factor of where it began."""
+"""A regret is fairly constant, or stable, if it stays within this factor of its first value."""
 ALIKE = 1.1
 """Regrets are flat, or about the same, if they stay within this factor."""
 MIN_DRAWS = 3
@@ -66,7 +66,7 @@ class Part:
 class Claim:
     """A checked claim: its sentence, the verdict, the measured effect and the range in which it holds.
 
-    `above` and `below` are the limits of the range (None is unbounded), and `standard` says it in words. The first of
+    `above` and `below` are the limits of the range (None is unbounded), and `standard` states it in words. The first of
     the `parts` decides. The claim is shown at the first of its `figures`, and in the summary if it is a `headline`.
     `source` is the paper or beyond it, and `detail` has supporting numbers.
     """
@@ -125,12 +125,12 @@ def judge(
     """Judge whether a measure lies between `above` and `below`, from one value per draw and setting.
 
     >>> ours = np.array([-3.0, -2.5, -2.0, -2.5])
-    >>> claim = judge("A loses less than B.", ours, measure="A − B", below=0)
+    >>> claim = judge("A has less regret than B.", ours, measure="A − B", below=0)
     >>> claim.verdict, claim.standard, claim.effect_text
     ('holds', 'below 0', '−2.50 [−3.15, −1.85]')
-    >>> judge("A loses less than B.", {"x = 1": ours, "x = 2": -ours}, measure="A − B", below=0).where_text
+    >>> judge("A has less regret than B.", {"x = 1": ours, "x = 2": -ours}, measure="A − B", below=0).where_text
     'x = 2; holds in 1 of 2'
-    >>> judge("A loses less than B.", ours[:2], measure="A − B", below=0).verdict
+    >>> judge("A has less regret than B.", ours[:2], measure="A − B", below=0).verdict
     'not settled'
     """
     named = parts if isinstance(parts, Mapping) else {"": parts}
@@ -164,7 +164,7 @@ def compare(
     `values` holds one value per draw by setting and policy. The detail has the means of all policies, then the note.
 
     >>> regret = {"A": np.array([1.0, 2.0]), "B": np.array([2.0, 4.0]), "C": np.array([5.0, 5.0])}
-    >>> claim = compare("A loses less than B.", {"x = 1": regret}, kind="ratio", below=1)
+    >>> claim = compare("A has less regret than B.", {"x = 1": regret}, kind="ratio", below=1)
     >>> claim.measure, claim.effect_text[:4], claim.detail
     ('A / B', '0.50', 'x = 1: A 1.5, B 3.0, C 5.0')
     """

@@ -12,9 +12,9 @@ from lpbandits.paper.figures.sweeps import NARROW
 from lpbandits.typing import FloatArray
 
 NEARLY_ALWAYS = 0.95
-"""One policy nearly always loses less than another if it does so in at least this share of draws."""
-ON = 0.9
-"""Probability from which a posterior has identified a state."""
+"""One policy nearly always has less regret than another if it does in at least this share of draws."""
+IDENTIFIED = 0.9
+"""Minimum posterior probability of an identified state."""
 INEFFICIENT = 2.0
 """Rewards are used very inefficiently if the ratio of regrets is above this factor."""
 
@@ -32,7 +32,7 @@ def gap_closed(lpbts: FloatArray, mts: FloatArray, ts: FloatArray) -> str:
 
 def curve_claims(table: pl.DataFrame) -> Iterator[Claim]:
     final = partial(by_policy, table, kind="final")
-    claim = "Same scale: mTS, which knows the means, loses less than lpbTS."
+    claim = "Same scale: mTS, which knows the means, has less regret than lpbTS."
     yield compare(claim, {"": final("mts", "lpbts", scale="same")}, below=0, headline=True)
     claim = "Same scale: lpbTS is comparable to mTS."
     regret = final("lpbts", "mts", "ts", scale="same")
@@ -41,28 +41,28 @@ def curve_claims(table: pl.DataFrame) -> Iterator[Claim]:
         claim = f"{title}: knowing the orderings is vastly better than plain TS."
         regret = final("lpbts", "ts", NARROW, scale=scale)
         yield compare(claim, {"": regret}, kind="ratio", below=VASTLY, headline=scale == "different")
-    claim = "m = 5, k = 10: lpbTS loses less than TS limited to the actions that are best in some state."
+    claim = "m = 5, k = 10: lpbTS has less regret than TS limited to the actions that are best in some state."
     by_scale = {title.lower(): final("lpbts", "ts-top", scale=scale) for scale, title in SCALES.items()}
     yield compare(claim, by_scale, below=0, headline=True)
-    claim = "Different scales: lpbTS loses less than mTS."
+    claim = "Different scales: lpbTS has less regret than mTS."
     yield compare(claim, {"": final("lpbts", "mts", scale="different")}, below=0, headline=True)
     for scale, policies in (("same", ("mts", "lpbts")), ("different", ("lpbts", "mts"))):
         one, other = (TITLES[policy] for policy in policies)
-        claim = f"{SCALES[scale]}: {one} varies less over people than {other}."
-        spread = final(*policies, column="regret_sd", scale=scale)
-        yield compare(claim, {"": spread}, measure=f"sd of {one} − of {other}", below=0)
+        claim = f"{SCALES[scale]}: the regret of {one} varies less over people than that of {other}."
+        deviations = final(*policies, column="regret_sd", scale=scale)
+        yield compare(claim, {"": deviations}, measure=f"sd of {one} − of {other}", below=0)
     for scale, title in SCALES.items():
-        claim = f"{title}: mTS is vastly better than TS, also than TS limited to the top actions."
+        claim = f"{title}: mTS is vastly better than TS, and than TS limited to the top actions."
         regret = final("mts", "ts", "ts-top", scale=scale)
         ratios = {name: regret["mTS"] / regret[name] for name in ("TS", "TS top actions")}
         yield judge(claim, ratios, kind="ratio", measure="mTS / TS", below=VASTLY, detail=means_text(regret))
     yield compare(
-        "What plain TS loses hinges on its Gaussian prior.",
+        "The regret of plain TS depends on its Gaussian prior.",
         {"": final(NARROW, "ts", scale="same")},
         kind="ratio",
         measure="TS with N(0, 1) / TS with N(0, 100²)",
         above=CONSTANT,
-        note="; a narrow prior locks onto the first action tried",
+        note="; with a narrow prior, TS locks in on the first action it tries",
         beyond=True,
     )
 
@@ -73,7 +73,7 @@ def one_draw_is_not_enough(table: pl.DataFrame) -> Iterator[Claim]:
         "m = 5, k = 10: one draw of the orderings is not enough to rank lpbTS and TS on the top actions.",
         (gaps < 0).astype(float),
         kind="share",
-        measure="share of the draws in which lpbTS loses less",
+        measure="share of the draws in which lpbTS has less regret",
         above=1 - NEARLY_ALWAYS,
         below=NEARLY_ALWAYS,
         detail=f"lpbTS − TS top actions from {gaps.min():.1f} to {gaps.max():.1f} by draw, sd {gaps.std():.1f}",
@@ -84,16 +84,16 @@ def one_draw_is_not_enough(table: pl.DataFrame) -> Iterator[Claim]:
 def duel_claims(table: pl.DataFrame) -> Iterator[Claim]:
     final = table.filter(kind="final")
     regret = {title.lower(): by_policy(final, *DUELS, comparison=how) for how, title in COMPARISONS.items()}
-    claim = "Relative feedback: lpb-duel's strong regret is below double Thompson sampling's."
+    claim = "Relative feedback: lpb-duel has less strong regret than double Thompson sampling."
     yield compare(claim, regret, below=0, beyond=True)
     alone = per_draw(final.drop_nulls("true_state_alone"), "lpb-duel", "true_state_alone", comparison="rewards")
-    words = f"{alone.mean():.2f} for people whose best action no other state shares: " if len(alone) else ""
+    words = f"{alone.mean():.2f} for people whose best action is best in no other state: " if len(alone) else ""
     yield judge(
-        "Relative feedback: lpb-duel's posterior ends on the true state.",
+        "Relative feedback: the posterior of lpb-duel identifies the true state.",
         per_draw(final, "lpb-duel", "true_state", comparison="rewards"),
-        measure="its probability, over everyone",
-        above=ON,
-        detail=f"{words}duels with the best action do not separate states that share it",
+        measure="probability of the true state, mean over people",
+        above=IDENTIFIED,
+        detail=f"{words}duels with the best action do not distinguish states that share it",
         beyond=True,
     )
 

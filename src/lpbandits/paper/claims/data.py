@@ -18,7 +18,7 @@ RAW, FREE = RECOVERED
 RIVALS = {"mts": "mTS", "ts-top": "TS on its top actions"}
 WORDS = {name: environment.title.lower() for name, environment in ENVIRONMENTS.items()}
 NEAR = 0.05
-"""An error (1 − τ) is about as good as another if it exceeds it by less than this."""
+"""An error (1 − τ) is about as good as another if it is larger by less than this."""
 LOW = 28.0
 """Maximum regret of lpb-ids with a recovered model."""
 
@@ -60,7 +60,7 @@ def movielens_claims(table: pl.DataFrame, title: str) -> Iterator[Claim]:
     )
     costs = {"noise on the same scale only": ratios["different"], "noise on both": ratios["different-noisy"]}
     yield judge(
-        f"{title}: a model learned from different scales is more robust: it costs less than one from the same scale.",
+        f"{title}: a model from different scales is more robust: it costs less regret than one from the same scale.",
         {where: cost / ratios["same"] for where, cost in costs.items()},
         kind="ratio",
         measure="recovered / true, different scales / same scale",
@@ -77,7 +77,7 @@ def claims_beyond(table: pl.DataFrame, title: str) -> Iterator[Claim]:
         final = table.filter(kind="final", environment=environment)
         for rival, name in RIVALS.items():
             levels = {level: by_policy(final, "lpbts", rival, level=level) for level in (TRUE, *RECOVERED)}
-            claim = f"{title}, {words}: with the same model, true or recovered, lpbTS loses less than {name}."
+            claim = f"{title}, {words}: with the same model, true or recovered, lpbTS has less regret than {name}."
             yield compare(claim, levels, below=0, beyond=True)
     means = {
         WORDS[environment]: {
@@ -86,7 +86,7 @@ def claims_beyond(table: pl.DataFrame, title: str) -> Iterator[Claim]:
         }
         for environment in ("different", "different-noisy")
     }
-    claim = f"{title}: with the common means, mTS loses about as much as with the expected means."
+    claim = f"{title}: with the common means, mTS has about the same regret as with the expected means."
     yield compare(claim, means, kind="ratio", above=1 / ALIKE, below=ALIKE, beyond=True)
     shrunk = {words: ends("lpb-ids", level=SHRUNK, environment=name) for name, words in WORDS.items()}
     noisy_only = {WORDS[name]: shrunk[WORDS[name]] for name, environment in ENVIRONMENTS.items() if environment.noise}
@@ -97,7 +97,7 @@ def claims_beyond(table: pl.DataFrame, title: str) -> Iterator[Claim]:
         words: {"lpb-ids": shrunk[words], "lpbts": ends("lpbts", level=FREE, environment=name)}
         for name, words in WORDS.items()
     }
-    claim = f"{title}: lpb-ids with the recovered model, shrunk, is below lpbTS with the scale-free one."
+    claim = f"{title}: lpb-ids with the recovered model, shrunk, has less regret than lpbTS with the scale-free one."
     yield compare(claim, pairs, measure="lpb-ids, shrunk − lpbTS, scale-free", below=0, beyond=True)
 
 
@@ -116,18 +116,19 @@ def recovery_claims(table: pl.DataFrame) -> Iterator[Claim]:
         first, last = (errors(method, people) for people in (few, many))
         falls = {where: last[where] - first[where] for where in first}
         detail = "; ".join(f"{where} {first[where].mean():.2f} → {last[where].mean():.2f}" for where in first)
-        claim, measure = f"The error of {name} falls as people grow.", f"error with {many} people − with {few}"
+        claim = f"The error of {name} decreases with the number of people."
+        measure = f"error with {many} people − with {few}"
         return judge(claim, falls, measure=measure, below=0, detail=detail, beyond=beyond)
 
-    yield improves("two-stage", "two-stage recovery, raw ratings,")
+    yield improves("two-stage", "two-stage recovery (raw ratings)")
     yield improves("em", "EM")
     ours, em = (errors(method, many) for method in ("two-stage", "em"))
     gaps = {where: ours[where] - em[where] for where in ours}
-    claim = "Two-stage recovery, clustering raw ratings, is about as good as EM."
+    claim = "Two-stage recovery (raw ratings) is about as good as EM."
     detail = "; ".join(f"{where} {gap.mean():+.3f}" for where, gap in gaps.items())
     measure = f"error − that of EM, {many} people"
     yield judge(claim, gaps, measure=measure, below=NEAR, detail=detail, headline=True)
-    yield improves("two-stage-cosine", "two-stage recovery, scale-free,", beyond=True)
+    yield improves("two-stage-cosine", "two-stage recovery (scale-free)", beyond=True)
 
 
 CHECKS = [

@@ -15,8 +15,8 @@ from lpbandits.paper.spec import FULL
 from lpbandits.typing import FloatArray
 
 SAME_SWEEPS = {figure.name: figure for figure in FIGURES if figure.name.endswith("-same")}
-AT = 20.0
-"""Number of states with m = k in the figures with 20 actions."""
+N_ACTIONS = 20.0
+"""Number k of actions in the figures that vary the states m."""
 
 
 def rises(claim: str, values: Along, symbol: str, what: str, places: int = 0, **options: Any) -> Claim:
@@ -62,7 +62,7 @@ def top_actions_are_poor(states: pl.DataFrame, curves: pl.DataFrame) -> Iterator
     ours, top = (along(states, policy) for policy in ("lpbts", "ts-top"))
     ratios = {"m = 5, k = 10": ends(curves, "lpbts", "different") / ends(curves, "ts-top", "different")}
     yield judge(
-        "Different scales: TS limited to the actions that are best in some state is poor: lpbTS is vastly better.",
+        "Different scales: TS limited to the actions that are best in some state is poor; lpbTS is vastly better.",
         ratios | {f"m = {m:g}, k = 20": ours[m] / top[m] for m in ours},
         kind="ratio",
         measure="lpbTS / TS top actions",
@@ -78,8 +78,8 @@ def state_claims(table: pl.DataFrame) -> Iterator[Claim]:
     rises: dict[str, FloatArray] = {}
     ratios: dict[str, FloatArray] = {}
     for title, values in regret.items():
-        rises |= steps({m: value for m, value in values.items() if m <= AT}, "m", title)
-        ratios |= from_first({m: value for m, value in values.items() if m >= AT}, "m", title)
+        rises |= steps({m: value for m, value in values.items() if m <= N_ACTIONS}, "m", title)
+        ratios |= from_first({m: value for m, value in values.items() if m >= N_ACTIONS}, "m", title)
     claim = "k = 20: regret rises with m until m = k (lpbTS, mTS and TS on the top actions)."
     yield judge(claim, rises, measure="from one m to the next", above=0, detail=detail)
     yield judge(
@@ -97,7 +97,7 @@ def state_claims(table: pl.DataFrame) -> Iterator[Claim]:
         yield benefit_changes(claim, table, policy, "m", below=1)
     lpbts, mts = regret["lpbTS"], regret["mTS"]
     gaps = {f"m = {m:g}": lpbts[m] - mts[m] for m in lpbts}
-    claim = "Different scales, k = 20 fixed (so the interval too): mTS still loses more than lpbTS."
+    claim = "Different scales, k = 20, hence a fixed interval of levels: mTS still has more regret than lpbTS."
     yield judge(claim, gaps, measure="lpbTS − mTS", below=0, detail=f"mTS {along_text(mts, 'm', 0)}")
 
 
@@ -105,7 +105,9 @@ def mts_grows_less_at_a_fixed_interval(states: pl.DataFrame, both_grow: pl.DataF
     fixed, growing = along(states, "mts"), along(both_grow, "mts")
     (low, *_, high), (small, *_, large) = fixed, growing
     one, other = both(np.divide(*both(fixed[high], fixed[low])), np.divide(*both(growing[large], growing[small])))
-    claim = "Different scales, k = 20 fixed (so the interval too): mTS does not grow as it does with k = m."
+    claim = (
+        "Different scales, k = 20, hence a fixed interval of levels: the regret of mTS grows far less than with k = m."
+    )
     detail = f"mTS {along_text(fixed, 'm', 0)}; k = m: {along_text(growing, 'k', 0)}"
     measure = f"mTS, factor from m {low:g} to {high:g} / factor from k {small:g} to {large:g}"
     yield judge(claim, one / other, kind="ratio", measure=measure, below=VASTLY, detail=detail)
@@ -114,11 +116,11 @@ def mts_grows_less_at_a_fixed_interval(states: pl.DataFrame, both_grow: pl.DataF
 def gap_claims(table: pl.DataFrame) -> Iterator[Claim]:
     claim = "Different scales, interval as printed: wider gaps make mTS worse."
     yield rises(claim, along(table, "mts"), "Δ", "mTS")
-    yield is_constant("Different scales: lpbTS stays stably low as gaps grow.", along(table, "lpbts"), "Δ")
+    yield is_constant("Different scales: the regret of lpbTS stays low as gaps grow.", along(table, "lpbts"), "Δ")
 
 
 def wide_gap_claims(table: pl.DataFrame) -> Iterator[Claim]:
-    claim = "Different scales, levels that spread with Δ as the text explains: wider gaps make mTS worse."
+    claim = "Different scales, interval that widens with Δ, as the text explains: wider gaps make mTS worse."
     yield rises(claim, along(table, "mts"), "Δ", "mTS")
 
 
@@ -128,7 +130,7 @@ def action_claims(table: pl.DataFrame) -> Iterator[Claim]:
 
 
 def mts_wins_everywhere_on_the_same_scale(*tables: pl.DataFrame) -> Iterator[Claim]:
-    """Judge each world once: some are in several figures."""
+    """Judge each world once, since some are in several figures."""
     gaps: dict[str, FloatArray] = {}
     for figure, table in zip(SAME_SWEEPS.values(), tables, strict=True):
         mts, lpbts = (along(table, policy) for policy in ("mts", "lpbts"))
@@ -136,7 +138,7 @@ def mts_wins_everywhere_on_the_same_scale(*tables: pl.DataFrame) -> Iterator[Cla
         for x in mts:
             where = "m = {states}, k = {actions}, Δ = {gap:g}".format(**{"gap": 0.2, **worlds[x]})
             gaps.setdefault(where, mts[x] - lpbts[x])
-    claim = "Same scale: mTS loses less than lpbTS in every setting."
+    claim = "Same scale: mTS has less regret than lpbTS in every setting."
     means = [float(gap.mean()) for gap in gaps.values()]
     detail = f"the differences range from {max(means):.1f} to {min(means):.1f}"
     yield judge(claim, gaps, measure="mTS − lpbTS", below=0, detail=detail)
@@ -148,7 +150,7 @@ def refit_or_incremental(actions: pl.DataFrame, curves: pl.DataFrame) -> Iterato
     for scale, title in SCALES.items():
         ratios[f"m = 5, k = 10, {title.lower()}"] = ends(curves, "lpbts", scale) / ends(curves, INCREMENTAL, scale)
     yield judge(
-        "The paper's two forms of lpbTS, refit and incremental, lose about the same.",
+        "The paper's two forms of lpbTS, refit and incremental, have about the same regret.",
         ratios,
         kind="ratio",
         measure="refit / incremental",
@@ -171,7 +173,7 @@ def bound_claims(table: pl.DataFrame) -> Iterator[Claim]:
         for growth, below in ((lpbts, bound), (ts, plain))
     )
     yield judge(
-        "lpbTS's regret grows no slower than its bound (from a tenth of the rounds to the end).",
+        "The regret of lpbTS grows no slower than its bound (from a tenth of the rounds to the end).",
         {f"k = m = {x:g}": lpbts[x] - bound[x] for x in lpbts},
         measure="growth − bound",
         above=0,

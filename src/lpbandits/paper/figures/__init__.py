@@ -1,4 +1,4 @@
-"""Registry of figures. A new figure is a module with FIGURES, listed here twice, or a call of `sweep` or `ladder`."""
+"""Registry of figures. A new figure is a module with FIGURES, added here twice, or a call of `sweep` or `ladder`."""
 
 from lpbandits.paper.figures import curves, ladder, looseness, lower_bound, movielens, recovery, simplex, sweeps
 from lpbandits.paper.spec import Figure

@@ -30,7 +30,7 @@ def _with_curves(results: Results, ends: pl.DataFrame) -> pl.DataFrame:
 
 
 def _plan(size: Size, draws: int, *, parameter: str, values: Iterable[str], halves: int = 2) -> dict[str, Json]:
-    """Return a case per value of a parameter, with `halves` times half the rounds of the size."""
+    """Return a case per value of a parameter, with size.rounds × halves / 2 rounds."""
     run = {"people": size.people, "rounds": size.rounds * halves // 2, "draws": draws}
     return {value: {parameter: value, **run} for value in values}
 
@@ -114,7 +114,7 @@ RELATIVE_FEEDBACK = [
     Figure(
         name="pairing",
         title="Cost of comparing rewards",
-        shows="regret by plays of lpbTS on rewards, on rewards in consecutive pairs, and of lpb-duel, m = 5, k = 10",
+        shows="regret by plays of lpbTS (on rewards, and on rewards in consecutive pairs) and lpb-duel, m = 5, k = 10",
         plan=lambda size, draws: {"m = 5, k = 10": {"people": size.people, "rounds": 2 * size.rounds, "draws": draws}},
         run=_run_pairing,
         chart=_pairing_chart,

@@ -1,4 +1,4 @@
-"""The ladder: policies with decreasing knowledge, in worlds that violate the paper's assumptions.
+"""The ladder: policies with decreasing prior knowledge, in worlds that violate the paper's assumptions.
 
 There is one figure per violated assumption, on different scales. A row of its table is one policy in one draw: the
 mean, the 95 % quantile and the 99 % quantile of regret over people.
@@ -27,7 +27,7 @@ LADDER: dict[str, str | Build] = {
     "ts-top": "ts-top",
     "ts": "ts",
 }
-"""Policies by decreasing knowledge; charts compare them with lpbTS."""
+"""Policies by decreasing prior knowledge; charts compare them with lpbTS."""
 MEASURES = {"regret": "Mean", "regret_q95": "95 % quantile", "regret_q99": "99 % quantile"}
 
 SIZES: dict[str, Json] = {f"m = {m}, k = {k}": {"states": m, "actions": k} for m, k in ((5, 10), (10, 20), (20, 20))}
@@ -51,7 +51,7 @@ def ladder(
     """Return the figure of one violated assumption; `worlds` holds settings of the world by size and name.
 
     Each size is a row of panels. The marginal form of lpbTS takes a hundred times as long as the others: a figure with
-    it has 5 × `Size.people` people per draw, whatever the number of states.
+    it has 5 × `Size.people` people per draw, regardless of the number of states.
     """
 
     def plan(size: Size, number: int) -> dict[str, Json]:
@@ -79,16 +79,13 @@ def ladder(
 def run_ladder(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
     """Simulate one setting; return the mean and quantiles of regret over people, per policy and draw."""
     world = SyntheticWorld(scale="different", **settings["world"])
-    results = simulate_settings(settings, world, _policies(settings["marginal"]), seed, threads)
+    policies = {name: build for name, build in LADDER.items() if settings["marginal"] or name != MARGINAL}
+    results = simulate_settings(settings, world, policies, seed, threads)
     regret = pl.col("regret")
     quantiles = {f"regret_q{q}": regret.quantile(q / 100, "linear") for q in (95, 99)}
     rows = results.people().group_by("policy", "draw", maintain_order=True)
     table = rows.agg(regret.mean(), people=pl.len(), **quantiles)
     return table.with_columns(size=pl.lit(settings["size"]), setting=pl.lit(settings["setting"]))
-
-
-def _policies(marginal: bool) -> dict[str, str | Build]:
-    return {name: build for name, build in LADDER.items() if marginal or name != MARGINAL}
 
 
 def ladder_chart(table: pl.DataFrame, label: str) -> Chart:
@@ -120,17 +117,11 @@ def ratios_of(table: pl.DataFrame) -> pl.DataFrame:
     keys = ["size", "setting", "draw"]
     long = table.unpivot(list(MEASURES), index=[*keys, "policy"], variable_name="measure", value_name="level")
     base = long.filter(policy=BASE).select(*keys, "measure", base="level")
-    logs = long.join(base, on=[*keys, "measure"], maintain_order="left").with_columns(
-        log=(pl.col("level") / pl.col("base")).log()
-    )
-    groups = logs.filter(pl.col("log").is_finite()).group_by(
-        "size", "setting", "measure", "policy", maintain_order=True
-    )
-    summary = groups.agg(
-        mean=pl.col("log").mean(),
-        error=(pl.col("log").std() / pl.len().sqrt()).fill_null(0.0),
-        level=pl.col("level").mean(),
-    )
+    ratio, log = pl.col("level") / pl.col("base"), pl.col("log")
+    logs = long.join(base, on=[*keys, "measure"], maintain_order="left").with_columns(log=ratio.log())
+    groups = logs.filter(log.is_finite()).group_by("size", "setting", "measure", "policy", maintain_order=True)
+    standard_error = (log.std() / pl.len().sqrt()).fill_null(0.0)
+    summary = groups.agg(mean=log.mean(), error=standard_error, level=pl.col("level").mean())
     mean, error = pl.col("mean"), pl.col("error")
     return summary.with_columns(value=mean.exp(), low=(mean - error).exp(), high=(mean + error).exp())
 
@@ -154,7 +145,7 @@ FIGURES = [
     ladder(
         "ladder-gaps",
         title="other gaps between means",
-        shows="gaps between means that are not the paper's",
+        shows="gaps between means that differ from the paper's",
         label="gaps",
         worlds=_at(SMALL, "gaps", FAMILIES) | _at(MIDDLE, "gaps", FAMILIES),
         draws=48,
@@ -169,7 +160,7 @@ FIGURES = [
     ladder(
         "ladder-swaps",
         title="people who deviate from their state's ordering",
-        shows="neighbours in a person's own ordering swapped",
+        shows="neighbours in a person's ordering are swapped",
         label="probability of a swap",
         worlds=_at(MIDDLE, "swap", SWAPS),
     ),

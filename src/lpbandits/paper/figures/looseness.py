@@ -23,7 +23,9 @@ GAP, ODDS = "bound − exact", "error of two states' odds"
 PLAUSIBLE = 0.01
 """A state is plausible while the paper's posterior gives it at least this probability."""
 _EVERY = 10
-_SEEN = 0.01  # minimum share of rounds of a number of tried actions in the chart
+"""Interval, in rounds, at which the probability of the true state is recorded."""
+_MIN_SHARE = 0.01
+"""The chart omits numbers of tried actions that occur in less than this share of the rounds."""
 
 
 def _plan(size: Size, draws: int) -> dict[str, Json]:
@@ -69,7 +71,7 @@ def _run(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
 def looseness(bound: Agent, exact: Agent) -> tuple[float, float]:
     """Return the mean looseness of the bound over plausible states, and the mean error of log odds over pairs.
 
-    Both are in nats. Without a pair of plausible states the second is not a number.
+    Both are in nats. The second is NaN without a pair of plausible states.
     """
     gaps = (bound.belief.states[SCORE] - exact.belief.states[SCORE])[bound.posterior >= PLAUSIBLE]
     pairs = len(gaps) * (len(gaps) - 1)
@@ -94,11 +96,11 @@ def _chart(table: pl.DataFrame) -> Chart:
             limit=1.0,
         )
         loose = line_chart(
-            points(part.filter(pl.col("share") >= _SEEN, measure="looseness"), "value", "policy", "x"),
+            points(part.filter(pl.col("share") >= _MIN_SHARE, measure="looseness"), "value", "policy", "x"),
             x="tried actions",
             y="looseness (nats)",
             title=f"Looseness of the paper's bound, {m} states, {k} actions",
-            subtitle="mean over plausible states, and mean difference of two of them",
+            subtitle="mean over plausible states, and mean difference between two of them",
         )
         panels += [probability, loose]
     return grid(panels)

@@ -44,7 +44,7 @@ FIGURES = [
         name=f"bound-{axis}",
         version=2,
         title=f"Lower bounds on regret against {AXES[axis][0]}",
-        shows=f"the bound of Theorem 1 and measured growth of regret for {_RANGES[axis]}",
+        shows=f"the bound of Theorem 1 and the measured growth of regret for {_RANGES[axis]}",
         plan=partial(_plan, axis=axis),
         run=_run,
         chart=partial(_chart, axis),

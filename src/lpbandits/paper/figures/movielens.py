@@ -26,21 +26,22 @@ from lpbandits.views.charts.policies import dot_chart, round_chart, top_of
 from lpbandits.worlds import Population
 
 PEOPLE = 100
-MOST_DRAWS = 10_000
+MAX_DRAWS = 10_000
 RECOVERED_DRAWS = 8
 """Number of draws with recovered models, which take most of the time."""
 TRUE, NOTHING = "true model", "no model"
+"""Levels of information with the true model, and without a model."""
 RECOVERED: dict[str, Scale] = {"recovered, raw": "raw", "recovered, scale-free": "cosine"}
-"""Levels of information: the true model, a model recovered from logs (clustering of the scale), or none."""
+"""Levels with a model recovered from logs, and the scale on which people are clustered."""
 SHRUNK = "recovered, shrunk"
-"""A model recovered scale-free with utilities shrunk over states, beyond the paper."""
+"""Level with a scale-free recovered model whose utilities are shrunk over states (beyond the paper)."""
 LEVELS = (TRUE, *RECOVERED, SHRUNK)
 """Levels with a panel in the chart."""
 
 
 def _plan(size: Size, draws: int, dataset: str) -> dict[str, Json]:
     """Return a case per draw: a new split of the people and new random numbers."""
-    validate.as_count(draws, "draws", high=MOST_DRAWS)
+    validate.as_count(draws, "draws", high=MAX_DRAWS)
     common = {"dataset": dataset, "people": 20 if size.quick else PEOPLE, "rounds": size.rounds}
     return {f"draw {draw}": {"draw": draw, "recovered": draw < RECOVERED_DRAWS, **common} for draw in range(draws)}
 
@@ -135,7 +136,7 @@ def _chart(table: pl.DataFrame) -> Chart:
 
 
 def _regret(table: pl.DataFrame, title: str, draws: dict[str, str]) -> list[Chart]:
-    """Return a panel per model with one y axis; TS without a model is only in the subtitle."""
+    """Return a panel per model with the same y axis; TS without a model is only in the subtitle."""
     with_model = table.filter(pl.col("kind") == "curve", pl.col("level") != NOTHING)
     curves = points(with_model, "regret", "level", "policy", "round")
     curves = curves.rename({"y": "regret", "sd": "regret_sd", "se": "regret_se"})
@@ -156,7 +157,7 @@ def _regret(table: pl.DataFrame, title: str, draws: dict[str, str]) -> list[Char
 
 
 def _ratings(table: pl.DataFrame, draws: dict[str, str]) -> list[Chart]:
-    """Return a panel of mean ratings per environment with one x axis; TS without a model is only in the subtitle."""
+    """Return a panel of mean ratings per environment with the same x axis; TS without a model is in the subtitle."""
     scores = _intervals(table)
     plain = dict(scores.filter(level=NOTHING).select("environment", "value").rows())
     groups = {level: f"{level}, {draws[level]}" for level in LEVELS}

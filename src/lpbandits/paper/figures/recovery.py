@@ -93,7 +93,7 @@ FIGURES = [
     Figure(
         name="recovery",
         version=2,
-        title="Recovering the orderings from logs",
+        title="Recovery of the orderings from logs",
         shows="error of the recovered orderings against the number of people, two-stage and EM, both scales",
         plan=_plan,
         run=_run,

@@ -1,4 +1,4 @@
-"""Illustration: the means that are possible in a bandit, a latent preference bandit and a latent bandit."""
+"""Illustration: the possible means of a bandit, a latent preference bandit and a latent bandit."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def _corners(*_: object) -> pl.DataFrame:
 
 
 def region(ordering: np.ndarray) -> FloatArray:
-    """Return the corners of the set of means with this ordering: the first 1, 2 or 3 actions share all."""
+    """Return the corners of the set of means with this ordering: equal means of the first 1, 2 or 3 actions, else 0."""
     corners = np.zeros((3, 3))
     for tied in (1, 2, 3):
         corners[tied - 1, ordering[:tied]] = 1.0 / tied

@@ -1,6 +1,6 @@
 """Sweeps: final regret and active constraints against one parameter of the synthetic world.
 
-The functions that run and summarize simulations serve the other simulated figures too.
+The functions that run and summarize simulations are shared by the other simulated figures.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ POLICIES: dict[str, str | Build] = {
 SHOWN = ("lpbts", "mts", "ts", "ts-top")
 """Policies in the charts."""
 NARROW = "ts-narrow"
-"""TS with the prior N(0, 1), which locks onto its first action; it is run for a claim on the regret curves."""
+"""TS with the prior N(0, 1), which locks in on its first action; run for a claim about the regret curves."""
 LABELS = {"actions": "actions k", "states": "states m", "gap": "gap Δ", "noise": "noise σ"}
 """Titles of the x axis by the parameter that varies."""
 
@@ -74,9 +74,9 @@ def points(table: pl.DataFrame, column: str, *by: str) -> pl.DataFrame:
 
     With a column of standard deviations over people, their root mean square is `sd`.
     """
-    spread = {"sd": (pl.col(f"{column}_sd") ** 2).mean().sqrt()} if f"{column}_sd" in table.columns else {}
+    deviation = {"sd": (pl.col(f"{column}_sd") ** 2).mean().sqrt()} if f"{column}_sd" in table.columns else {}
     groups = table.drop_nulls(column).group_by(*by, maintain_order=True)
-    values = groups.agg(y=pl.col(column).mean(), **spread, se=pl.col(column).std() / pl.len().sqrt())
+    values = groups.agg(y=pl.col(column).mean(), **deviation, se=pl.col(column).std() / pl.len().sqrt())
     return values.sort(by[-1], maintain_order=True)
 
 
@@ -133,7 +133,7 @@ def run_sweep(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
 
 
 def sweep_chart(table: pl.DataFrame, label: str) -> Chart:
-    """Return regret and active constraints of lpbTS side by side, with both spreads."""
+    """Return regret and active constraints of lpbTS, with standard deviations over people and errors over draws."""
     shown = table.filter(pl.col("policy").is_in(SHOWN))
     lpbts = table.filter(pl.col("policy") == "lpbts")
     active = [
@@ -175,11 +175,11 @@ FIGURES = [
         worlds=[{"states": 10, "actions": 20, "gap": gap} for gap in _GAPS],
         draws={"different": 10, "same": 5},
     ),
-    # The paper explains the rise of mTS by levels that spread with the gap but prints the fixed width γk. Both are run:
-    # as printed above, and here with the width 2Δk (equal at Δ = 0.2).
+    # The paper explains the rise of mTS by an interval of levels that widens with the gap, but prints the fixed width
+    # γk. Both are run: as printed above, and here with the width 2Δk (equal at Δ = 0.2).
     *sweep(
         "vary-gap-wide",
-        title="Wider gaps, and levels that spread with them",
+        title="Wider gaps, and a wider interval of levels",
         shows="as vary-gap, with people's levels drawn from an interval of width 2Δk instead of 0.4k",
         parameter="gap",
         worlds=[{"states": 10, "actions": 20, "gap": gap, "spread": 2 * gap} for gap in _GAPS],

@@ -21,7 +21,7 @@ from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 
-WIDTH = 0.5  # w
+RELATIVE_SCALE_SD = 0.5  # w: prior sd of a person's scale β, relative to the typical scale g
 GUESS_WEIGHT = 2.0  # the guess g = σ counts as this many tried actions
 NEGLIGIBLE = 10.0  # a state with a bound this far (in nats, plus log m) below the best is not refined
 
@@ -81,7 +81,7 @@ def fit(b: Arrays, n: int, middle: float) -> None:
             sum_x[z] += x * weight
             sum_xx[z] += x * x * weight
             sum_xy[z] += x * about
-    prior = (WIDTH * g) ** -2
+    prior = (RELATIVE_SCALE_SD * g) ** -2
     for z in range(m):
         mean_x = sum_x[z] / sum_w
         s_xx = sum_xx[z] - sum_x[z] * mean_x + prior
@@ -175,7 +175,7 @@ class Utility(Evidence):
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return a row of utilities per state, and the variance t of their errors."""
         x, error = units(model)
-        slack = self.slack * (10.0 / model.n_actions if model.logits is None else 1.0)
+        slack = self.slack * (10.0 / model.n_actions if model.errors is None else 1.0)
         return np.vstack([x, np.maximum(error + slack, LEAST_ERROR)])
 
     def own(self, model: PreferenceModel) -> FloatArray:

@@ -47,7 +47,7 @@ COLOURS = {
 """Colours of the registered policies and of other series that several charts share."""
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart | alt.ConcatChart
-"""Any chart that a report can hold."""
+"""Any chart of a report."""
 
 _SPARE = ["#5b5ea6", "#9b2335", "#009b77", "#b565a7", "#955251", "#e15d44"]
 FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
@@ -84,7 +84,7 @@ deferred_validation = alt.utils.schemapi.debug_mode(False)
 
 
 def styled(chart: Chart) -> Chart:
-    """Return the chart with the package's style."""
+    """Return a copy of the chart with the package's style."""
     out: Chart = chart.copy(deep=False)
     out.config = alt.Config(
         font=FONT,
@@ -118,8 +118,8 @@ def tooltips(titles: Mapping[str, str], number_format: str) -> list[alt.Tooltip]
     return [alt.Tooltip(f"{name}:Q", title=title, format=number_format) for name, title in titles.items()]
 
 
-def titled(frame: pl.DataFrame, names: Mapping[str, str] | None = None) -> tuple[pl.DataFrame, alt.Color]:
-    """Replace the column of policies by one of their names; return also the colour encoding of the names."""
+def with_names(frame: pl.DataFrame, names: Mapping[str, str] | None = None) -> tuple[pl.DataFrame, alt.Color]:
+    """Replace the column `policy` by `name`, and return the frame with the colour encoding of the names."""
     policies = frame["policy"].unique(maintain_order=True).to_list()
     names = names or names_of(policies)
     colours = zip((names[policy] for policy in policies), colours_of(policies), strict=True)

@@ -14,7 +14,7 @@ from lpbandits.views.charts.base import INK, QUIET, Chart, colours_of, panel, to
 from lpbandits.views.charts.labels import labelled_lines
 from lpbandits.views.tables import name_of, names_of
 
-_BOUNDS = {"bound-plain": "bound, knowing nothing", "bound-preference": "bound, knowing the orderings"}
+_BOUNDS = {"bound-plain": "bound without knowledge", "bound-preference": "bound with known orderings"}
 
 Study = Sequence[tuple[float, Bounds]]
 """Bounds at each value of an axis."""
@@ -22,12 +22,12 @@ Study = Sequence[tuple[float, Bounds]]
 _ROWS = {
     "plain": "knows nothing",
     "preference": "knows the orderings",
-    "printed": "… as printed",
+    "printed": "knows the orderings, as printed",
     "latent_printed": "knows the means, as printed",
 }
 _HEIGHT = 330
-TICKS = 1000
-"""Maximum number of people with a tick."""
+MAX_TICKS = 1000
+"""Maximum number of people shown as ticks."""
 
 
 def against_chart(table: pl.DataFrame, axis: str) -> Chart:
@@ -37,7 +37,7 @@ def against_chart(table: pl.DataFrame, axis: str) -> Chart:
     values = alt.Axis(values=sorted(set(table["x"].to_list())), format="~g" if axis == "gap" else "d")
     means = [mean for mean in table["mean"].to_list() if mean > 0] or [1.0]
     tips = [alt.Tooltip("name:N", title=" "), alt.Tooltip("x:Q", title=along)]
-    tips += [*tooltips({"y": "mean"}, ".3g"), *tooltips({"se": "± standard error", "sd": "spread over people"}, ".2g")]
+    tips += [*tooltips({"y": "mean"}, ".3g"), *tooltips({"se": "± standard error", "sd": "sd over people"}, ".2g")]
     return labelled_lines(
         table.rename({"kind": "policy", "mean": "y"}).with_columns(band=2 * pl.col("se")),
         x=alt.X("x:Q", title=along, scale=scale, axis=values),
@@ -69,7 +69,7 @@ def growth_ratio_chart(study: Study, axis: str, policy: str = "lpbts") -> Chart:
     errors = base.mark_rule(color=INK, strokeWidth=1.5).encode(alt.Y("low:Q", title=of), alt.Y2("high:Q"))
     text = base.mark_text(dy=-10, dx=16, align="left", fontSize=13, color=INK).encode(y, text="label:N")
     line = alt.Chart(pl.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[5, 4], color=INK).encode(y="one:Q")
-    title, subtitle = f"Growth of regret over the bound: {name_of(policy)}", "1 (dashed) is the best possible"
+    title, subtitle = f"Growth of regret over the bound: {name_of(policy)}", "dashed: 1, the best possible"
     return panel(bars, errors, line, text, title=title, subtitle=subtitle, width=alt.Step(84), height=_HEIGHT)
 
 
@@ -90,13 +90,13 @@ def neighbour_chart(sizes: Sequence[int] = (5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 3
             alt.Tooltip("swap:N", title="probability that two states differ by one swap"),
         ],
     )
-    half = alt.Chart(pl.DataFrame({"y": [0.5], "word": ["any other state, on average"]})).encode(
+    half = alt.Chart(pl.DataFrame({"y": [0.5], "text": ["mean over all other states"]})).encode(
         alt.Y("y:Q", scale=scale)
     )
-    rule = half.mark_rule(strokeDash=[5, 4], color="#9aa0a8")
-    word = half.mark_text(align="left", dx=4, dy=-8, x=0, color=QUIET, fontSize=12).encode(text="word:N")
-    title, subtitle = "Distance of the nearest other state", "the nearest of k random states, exact"
-    return panel(rule, word, line, title=title, subtitle=subtitle, width=430, height=_HEIGHT)
+    line_at_half = half.mark_rule(strokeDash=[5, 4], color="#9aa0a8")
+    label = half.mark_text(align="left", dx=4, dy=-8, x=0, color=QUIET, fontSize=12).encode(text="text:N")
+    title, subtitle = "Distance of the nearest other state", "exact expectation over k random states"
+    return panel(line_at_half, label, line, title=title, subtitle=subtitle, width=430, height=_HEIGHT)
 
 
 def people_chart(bounds: Bounds) -> Chart:
@@ -114,7 +114,7 @@ def people_chart(bounds: Bounds) -> Chart:
     finite = np.isfinite(np.stack(list(known.values()))).all(axis=0)
     means = [float(values[finite].mean()) if finite.any() else 0.0 for values in known.values()]
     columns = {"bound": pl.String, "value": pl.Float64}
-    points = [(row, value) for row, values in zip(rows, known.values(), strict=True) for value in values[:TICKS]]
+    points = [(row, value) for row, values in zip(rows, known.values(), strict=True) for value in values[:MAX_TICKS]]
     axis = alt.Axis(labelFontSize=13, labelLimit=320)
     ticks, diamonds = (
         alt.Chart(
@@ -132,7 +132,7 @@ def people_chart(bounds: Bounds) -> Chart:
         ),
     )
     of = "" if finite.all() else f" over the {int(finite.sum())} people without an infinite bound"
-    shown = f" (first {TICKS:,})" if len(bounds.people) > TICKS else ""
+    shown = f" (first {MAX_TICKS:,})" if len(bounds.people) > MAX_TICKS else ""
     subtitle = f"one tick per person{shown}; diamond: mean{of}"
     return panel(*layers, title="Bounds per person", subtitle=subtitle, width=430, height=alt.Step(36))
 

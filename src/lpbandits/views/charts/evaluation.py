@@ -12,7 +12,7 @@ BETTER, WORSE = "#2a9d4a", "#c43c6b"
 SIDES = {"worse off": WORSE, "the same": "#9a9a9a", "better off": BETTER}
 BINS = 41
 OMITTED = ("random", "best-possible")
-"""Contestants that are omitted, since their distance would hide the differences between the others."""
+"""Contestants that are omitted, since their scores would hide the differences between the others."""
 
 
 def gain_chart(evaluation: Evaluation) -> Chart:
@@ -98,6 +98,6 @@ def people_chart(evaluation: Evaluation) -> Chart:
         tooltip=[*(alt.Tooltip(f"{end}:Q", format="+.2f") for end in ("from", "to")), "people:Q"],
     )
     share = (
-        f"{(gap < 0).mean():.0%} would have been better off with popularity, {(gap == 0).mean():.0%} equally well off"
+        f"{(gap < 0).mean():.0%} of people have a higher score with popularity, {(gap == 0).mean():.0%} the same score"
     )
     return panel(chart, title="Distribution of gains", subtitle=share, width=420, height=220)

@@ -1,4 +1,4 @@
-"""Lines that are labelled at their ends, and dashed if they cover another line."""
+"""Line charts with a label at the end of each line; lines that cover another are dashed."""
 
 import math
 import re
@@ -8,11 +8,11 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from lpbandits.views.charts.base import Chart, panel, titled
+from lpbandits.views.charts.base import Chart, panel, with_names
 
 HEIGHT = 320
-ROOM = 17
-"""Pixels between two labels."""
+LABEL_DISTANCE = 17
+"""Minimum distance of two labels, in pixels."""
 CLOSE = 0.012
 """Two lines are close where their distance is below this share of the chart's height."""
 LONG = 0.4
@@ -44,10 +44,10 @@ def labelled_lines(
     `x` is the encoding of the x axis; the y axis has the title `y` and the limits, and is logarithmic with `log`.
     `names` are the policies' names, by default the registered ones, and the names in `dashed` have dashed lines.
     """
-    table, colour = titled(frame, names)
+    table, colour = with_names(frame, names)
     name = "toggle_" + re.sub(r"\W+", "_", title)
     toggle = alt.selection_point(name=name, fields=["name"], on="click", toggle="true", clear="dblclick")
-    opacities = ((1.0, 0.08), (0.6, 0.05), (0.1, 0.0))  # if selected or not: of lines, of bars, of bands
+    opacities = ((1.0, 0.08), (0.6, 0.05), (0.1, 0.0))  # (selected, not selected) of lines, bars and bands
     solid, medium, faint = (alt.condition(toggle, alt.value(on), alt.value(off)) for on, off in opacities)
     low, high = limits
     scale = alt.Scale(type="log" if log else "linear", domain=[low, high], nice=False, clamp=True)
@@ -133,7 +133,7 @@ def apart(shares: list[float], height: int) -> list[float]:
     >>> [round(share, 9) for share in apart([0.0, 1.0, 1.0], height=170)]
     [0.0, 0.9, 1.0]
     """
-    room = ROOM / height
+    room = LABEL_DISTANCE / height
     at: list[float] = []
     for share in shares:
         at.append(max(share, at[-1] + room) if at else share)

@@ -1,4 +1,4 @@
-"""Charts of a model: shares of states and distances between them, ranks and pairs of actions, and taste factors."""
+"""Charts of a model: shares of states, distances between states, ranks and pairs of actions, and taste factors."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ STATE_COLOURS = [
     *("#63b3d1", "#f0bc7e", "#a3cf8f", "#f097b5", "#b79ad6", "#d0b98a", "#12486b", "#8c2d04"),
     *("#1b5e20", "#7b0f3b", "#3b1f6b", "#c9b000"),
 ]
-"""Colours of states; with more states than colours, all bars have one colour."""
+"""Colours of states; with more states than colours, all states have the first colour."""
 MAX_DOT_STATES = 8
 """Maximum number of states whose ranks are shown as dots; the ranks of more states are a heat map."""
 MAX_NUMBERED_STATES = 12
@@ -23,6 +23,7 @@ MAX_NUMBERED_STATES = 12
 MAX_SHOWN = 60
 """Maximum number of states and actions in a chart."""
 PLACES = "Actions that states rank most differently"
+"""Title of the chart of ranks."""
 LEFT, EVEN, RIGHT = "#5b3a98", "#f1f1f4", "#c2651a"
 """Colours of the first action of a pair, of a tie, and of the second action."""
 PAIR_HEIGHT = 30
@@ -49,10 +50,10 @@ def kendall_chart(seen: Inspection) -> Chart:
     """Return the Kendall distances between states as a heat map."""
     names = [state_name(s.state) for s in seen.states]
     rows = [
-        {"one": names[y], "other": names[z], "distance": seen.contrasts.kendall[y][z]}
-        for y in range(len(names))
-        for z in range(len(names))
-        if seen.contrasts.kendall[y][z] is not None
+        {"one": one, "other": other, "distance": distance}
+        for one, distances in zip(names, seen.contrasts.kendall, strict=True)
+        for other, distance in zip(names, distances, strict=True)
+        if distance is not None
     ]
     numbered = len(names) <= MAX_NUMBERED_STATES
     side = max(34 if numbered else 18, min(64, 420 // len(names)))
@@ -79,18 +80,16 @@ def place_chart(seen: Inspection) -> Chart:
         if s.certainty and s.top:
             names = unique_labels(s.top[:MAX_SHOWN])
             low, high = zip(*s.certainty.places[:MAX_SHOWN], strict=True)
-            frame = pl.DataFrame({"action": names, "place": range(1, len(names) + 1), "low": low, "high": high})
+            frame = pl.DataFrame({"action": names, "rank": range(1, len(names) + 1), "low": low, "high": high})
             y = alt.Y("action:N", title=None, sort=None, axis=alt.Axis(labelLimit=220))
             ends = [alt.Tooltip("low:Q", title="from"), alt.Tooltip("high:Q", title="to")]
-            base = alt.Chart(frame).encode(y, tooltip=["action:N", "place:Q", *ends])
+            base = alt.Chart(frame).encode(y, tooltip=["action:N", "rank:Q", *ends])
             bars = base.mark_rule(color=colour, strokeWidth=4, opacity=0.45)
             dots = base.mark_point(filled=True, opacity=1, size=80, color=colour)
-            layers = (
-                bars.encode(_ranks("low", "place", last), alt.X2("high:Q")),
-                dots.encode(_ranks("place", "place", last)),
-            )
-            panels.append(panel(*layers, title=state_name(s.state), width=250, height=alt.Step(26)))
-    return _side_by_side(panels, "How sure are the first places?", "bars: 90 % intervals of the place; 1 is best")
+            intervals = bars.encode(_ranks("low", "rank", last), alt.X2("high:Q"))
+            ranks = dots.encode(_ranks("rank", "rank", last))
+            panels.append(panel(intervals, ranks, title=state_name(s.state), width=250, height=alt.Step(26)))
+    return _side_by_side(panels, "Uncertainty of the first ranks", "bars: 90 % intervals of the rank (1 is best)")
 
 
 def disagreement_chart(seen: Inspection) -> Chart:
@@ -107,12 +106,12 @@ def disagreement_chart(seen: Inspection) -> Chart:
     axis = alt.Axis(labelLimit=260, labelFontSize=13)
     gap = alt.Scale(paddingInner=0.4 if few else 0.0, paddingOuter=0.2 if few else 0.0)
     base = alt.Chart(frame).encode(alt.Y("action:N", title=None, sort=None, axis=axis, scale=gap))
-    return _dots(seen, base) if few else _places(seen, base)
+    return _dots(seen, base) if few else _rank_map(seen, base)
 
 
 def _dots(seen: Inspection, base: alt.Chart) -> Chart:
     """Return the ranks of each action as dots with a colour and a vertical offset per state."""
-    title = "place in the ordering (1 is best)"
+    title = "rank in the ordering (1 is best)"
     lines = base.mark_rule(color="#c9ced6", strokeWidth=2)
     names = [state_name(s.state) for s in seen.states]
     dots = base.mark_point(size=80, filled=True, opacity=1).encode(
@@ -126,7 +125,7 @@ def _dots(seen: Inspection, base: alt.Chart) -> Chart:
     return panel(spans, dots, title=PLACES, width=460, height=height)
 
 
-def _places(seen: Inspection, base: alt.Chart) -> Chart:
+def _rank_map(seen: Inspection, base: alt.Chart) -> Chart:
     """Return the ranks of each action as a heat map with a column per state."""
     x = alt.X("number:N", title="state", sort=None, axis=alt.Axis(orient="top", labelAngle=0, ticks=False))
     half = seen.actions / 2
@@ -136,13 +135,13 @@ def _places(seen: Inspection, base: alt.Chart) -> Chart:
     )
     colour = alt.condition(f"datum.rank < {half}", alt.value("white"), alt.value(INK))
     text = base.mark_text(fontSize=11).encode(x, text="rank:Q", color=colour)
-    subtitle = "place in each state's ordering: 1, the darkest, is best"
+    subtitle = "rank in each state's ordering (1, the darkest, is best)"
     width = alt.Step(26 if seen.actions < 1000 else 34)
     return panel(cells, text, title=PLACES, subtitle=subtitle, width=width, height=alt.Step(26))
 
 
 def _ranks(field: str, title: str, last: int) -> alt.X:
-    """Return an axis of ranks with whole numbers; a short axis has a tick for each rank."""
+    """Return an x axis of ranks with integer ticks; a short axis has a tick for each rank."""
     last = max(last, 2)
     ticks: dict[str, Any] = {"values": list(range(1, last + 1))} if last <= MAX_DOT_STATES else {"tickMinStep": 1}
     scale = alt.Scale(domain=[1, last], nice=False, zero=False, padding=8)
@@ -168,7 +167,7 @@ def curve_chart(seen: Inspection) -> Chart:
     bars = base.mark_rule(color=STATE_COLOURS[0]).encode(alt.Y("low:Q", title=of), y2="high:Q")
     dots = base.mark_point(filled=True, opacity=1, size=110).encode(height, colour_scale("chosen", colours, _LEGEND))
     subtitle = "bars: one standard error of the difference from the best score"
-    return panel(line, bars, dots, title="How many states?", subtitle=subtitle, width=420, height=260)
+    return panel(line, bars, dots, title="Number of states", subtitle=subtitle, width=420, height=260)
 
 
 def state_colour(seen: Inspection, *, legend: bool = False) -> alt.Color | alt.ColorValue:
@@ -203,10 +202,10 @@ def pair_chart(seen: Inspection) -> Chart:
     base = alt.Chart(frame).encode(alt.X("state:N", title="state", sort=None, scale=states, axis=top))
     tint = alt.Scale(domain=[0, 0.5, 1], range=[RIGHT, EVEN, LEFT], interpolate="rgb")
     tips = [
-        alt.Tooltip("left:N", title="either"),
-        alt.Tooltip("right:N", title="or"),
+        alt.Tooltip("left:N", title="first"),
+        alt.Tooltip("right:N", title="second"),
         "state:N",
-        alt.Tooltip("share:Q", format=".0%", title="say the first"),
+        alt.Tooltip("share:Q", format=".0%", title="prefer the first"),
     ]
     cells = base.mark_rect(stroke="white", strokeWidth=2).encode(
         _names("left", left, LEFT), alt.Color("share:Q", scale=tint, legend=None), tooltip=tips
@@ -219,7 +218,7 @@ def pair_chart(seen: Inspection) -> Chart:
     chart: Chart = panel(
         cells,
         text,
-        title="Which of two do they prefer?",
+        title="Preferences in pairs",
         subtitle="purple: the action on the left; orange: the action on the right",
         width=alt.Step(side),
         height=PAIR_HEIGHT * len(pairs),
@@ -251,7 +250,7 @@ def taste_chart(taste: TasteView) -> Chart:
                 tooltip=["action:N", alt.Tooltip("loading:Q", format=".2f")],
             )
         )
-        panels.append(panel(bars, title=f"taste {direction.factor}", width=240, height=alt.Step(22)))
+        panels.append(panel(bars, title=f"factor {direction.factor}", width=240, height=alt.Step(22)))
     return _side_by_side(panels, "Taste factors", "bars: loadings of actions")
 
 

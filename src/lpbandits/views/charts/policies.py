@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from lpbandits.views.charts.base import QUIET, Chart, panel, titled, tooltips
+from lpbandits.views.charts.base import QUIET, Chart, panel, tooltips, with_names
 from lpbandits.views.charts.labels import labelled_lines
 
 
@@ -86,13 +86,13 @@ def ratio_chart(frame: pl.DataFrame, *, x: str, y: str, ends: tuple[float, float
     are the minimum and maximum of the y axis, for charts side by side; `options` are those of `labelled_lines`.
     """
     settings = frame["setting"].unique(maintain_order=True).to_list()
-    places = {name: float(i) for i, name in enumerate(settings)}
+    positions = {name: float(i) for i, name in enumerate(settings)}
     scale = alt.Scale(domain=[0, max(len(settings) - 1, 1)], nice=False, padding=10)
-    axis = alt.Axis(values=list(places.values()), labelExpr=f"{json.dumps(settings)}[datum.value]", grid=False)
+    axis = alt.Axis(values=list(positions.values()), labelExpr=f"{json.dumps(settings)}[datum.value]", grid=False)
     titles = {"y": y, "low": "± one standard error: from", "high": "to", "level": "regret"}
     return labelled_lines(
         frame.rename({"value": "y"}).with_columns(
-            pl.col("y", "low", "high").clip(*ends), x=pl.col("setting").replace_strict(places)
+            pl.col("y", "low", "high").clip(*ends), x=pl.col("setting").replace_strict(positions)
         ),
         x=alt.X("x:Q", title=x, scale=scale, axis=axis),
         y=y,
@@ -107,7 +107,7 @@ def final_chart(people: pl.DataFrame, *, title: str) -> Chart:
     """Return a chart of the final regret over people: 5-95 %, quartiles, median and mean."""
     quantiles = {f"p{q:02d}": pl.col("regret").quantile(q / 100, "linear") for q in (5, 25, 50, 75, 95)}
     by_policy = people.group_by("policy", maintain_order=True).agg(mean=pl.col("regret").mean(), **quantiles)
-    frame, colour = titled(by_policy.sort("mean"))
+    frame, colour = with_names(by_policy.sort("mean"))
     y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelFontSize=13))
     base = alt.Chart(frame).encode(y, colour)
     tips = [alt.Tooltip("name:N", title="policy"), alt.Tooltip("mean:Q", format=".1f")]
@@ -129,13 +129,13 @@ def dot_chart(
 
     `ends` are the minimum and maximum of the axis, for charts side by side.
     """
-    table, colour = titled(frame.with_columns(row=pl.format("{} {}", "group", "policy")))
+    table, colour = with_names(frame.with_columns(row=pl.format("{} {}", "group", "policy")))
     groups = table["group"].unique(maintain_order=True).to_list()
     rows = [row for group in groups for row in (group, *table.filter(group=group)["row"].to_list())]
     y = alt.Y("row:N", axis=None, sort=rows, scale=alt.Scale(domain=rows, paddingInner=0.1))
     least, greatest = ends
     reach = (greatest - least) or 1.0
-    # A third of the width is for the names.
+    # A third of the width is reserved for the names.
     across = alt.Scale(domain=[least - 0.04 * reach, greatest + 0.55 * reach], nice=False, zero=False)
     base = alt.Chart(table).encode(y, colour)
     tips = [
@@ -161,5 +161,5 @@ def thinned(curves: pl.DataFrame, points: int) -> pl.DataFrame:
 
 
 def top_of(*curves: pl.DataFrame) -> float:
-    """Return a limit of the regret axis that holds all bands."""
+    """Return a limit of the regret axis that includes all bands."""
     return 1.02 * max(float(np.nanmax((frame["regret"] + frame["regret_sd"]).to_numpy())) for frame in curves)

@@ -1,4 +1,4 @@
-"""Distances between random orderings, as exact fractions: with many actions, states hardly ever resemble each other."""
+"""Distances between random orderings, as exact fractions: with many actions, similar orderings are rare."""
 
 import math
 from fractions import Fraction

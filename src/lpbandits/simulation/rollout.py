@@ -34,8 +34,8 @@ def rollout(policy: Policy, people: Population, *, rounds: int, seed: int, first
             f"policy must have as many actions as the people, {people.model.n_actions}, got {policy.model.n_actions}"
         )
     check_rounds(policy, people, rounds)
-    what = f"a trace of {len(people):,} people × {rounds:,} rounds"
-    check_memory(what, "take fewer people or rounds", 28 * len(people) * rounds)
+    size = (44 if policy.feedback == "duels" else 28) * len(people) * rounds
+    check_memory(f"a trace of {len(people):,} people × {rounds:,} rounds", "take fewer people or rounds", size)
     warn_of_lock_in(policy, people, rounds)
     return play(policy, people, rounds=rounds, seed=seed, first_person=first_person)
 
@@ -91,19 +91,20 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
 
 
 def warn_of_lock_in(policy: Policy, people: Population, rounds: int) -> None:
-    """Warn of a rule that stops learning if actions repeat."""
+    """Warn if actions repeat and the policy's rule then stops learning."""
     if not (policy.rule.handles_repeats or people.without_replacement or rounds == 1):
         warnings.warn(
-            f"the rule '{policy.rule.kind}' is for actions that each person gets once, but here they repeat: it locks "
-            "in on one good action; use a world without replacement (replay), or another policy",
+            f"the rule '{policy.rule.kind}' is for actions that each person receives at most once, but here actions "
+            "repeat: it locks in on one good action; use a world without replacement (replay), or another policy",
             LockInWarning,
             stacklevel=4,
         )
 
 
 def check_rounds(policy: Policy, people: Population, rounds: int) -> None:
-    """Raise if there are more rounds than offered sets or than actions offered once, or if `explore` is too large."""
-    policy.check_floor(people.most)
+    """Raise `InvalidInput` if people have fewer offered sets or actions than rounds, or if `explore` is too large."""
+    fewest, most = people.set_sizes
+    policy.check_floor(most)
     if 1 < people.offered.shape[1] < rounds:
         raise InvalidInput(
             f"rounds must be at most {people.offered.shape[1]}, the number of offered sets, got {rounds}; play "
@@ -113,8 +114,8 @@ def check_rounds(policy: Policy, people: Population, rounds: int) -> None:
         return
     if policy.feedback == "duels":
         raise InvalidInput("policy must learn from rewards where each action is offered once, got a policy for duels")
-    if people.fewest < rounds:
+    if fewest < rounds:
         raise InvalidInput(
-            f"rounds must be at most {people.fewest}, because each action is offered once and some person has only "
-            f"{people.fewest} of them, got {rounds}; play fewer rounds (--rounds), or leave such people out (--least)"
+            f"rounds must be at most {fewest}, because each action is offered once and some person has only "
+            f"{fewest} of them, got {rounds}; play fewer rounds (--rounds), or leave such people out (--least)"
         )

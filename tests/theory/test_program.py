@@ -1,4 +1,4 @@
-"""The interior-point method of the bound's program: curvature, certificate, and the linear programs after it."""
+"""The bound's program: curvature, certificate of the interior-point method, and the linear programs after it."""
 
 from functools import partial
 from typing import Any
@@ -9,8 +9,7 @@ from scipy.optimize import linprog
 
 import lpbandits as lpb
 from lpbandits.theory import latent_bound, lower_bound
-from lpbandits.theory.constraints import Constraints, scale_to_feasible
-from lpbandits.theory.interior import solve_interior
+from lpbandits.theory.program import Constraints, scale_to_feasible, solve_interior
 from lpbandits.worlds import Population
 
 

@@ -1,4 +1,4 @@
-"""Sums over people of their ratings: for item means, residuals and their products, and per state and action.
+"""Loops over people's ratings: sums for item means, residuals and state means, and predictions of held-out ratings.
 
 Person i's rating of action a in standard units is y = (rating − mean_i) / sd_i. Its residual is e = y − u_a − α_i, with
 the item mean u_a and the offset α_i that makes the mean residual of the person 0.
@@ -11,18 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from lpbandits.kernels.compiler import jit_in_place
-from lpbandits.typing import BoolArray, FloatArray, IntArray
+from lpbandits.kernels import taste as posterior
+from lpbandits.kernels.compiler import jit_in_place, kernel
+from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
 
 RATERS, TOTAL = 0, 1  # rows of a part's sums: number of raters of an action, and Σ y or Σ rating
-NOWHERE = 2**16 - 1  # the place of an action that has no row in the matrix of covariances
+NOWHERE = 2**16 - 1  # the place of an action without a row in the matrix of covariances
 
 
 @jit_in_place
 def add_ratings(
     low: int, high: int, people: Any, used: BoolArray, means: FloatArray, spreads: FloatArray, sums: FloatArray
 ) -> None:
-    """Fill sums[part, ·, a] over the people in use who rated a: their number, and Σ y."""
+    """Fill sums[part, ·, a] over the used people who rated a: their number, and Σ y."""
     edges, offsets, action, rating = people
     for part in range(low, high):
         raters, totals = sums[part, RATERS], sums[part, TOTAL]
@@ -39,7 +40,7 @@ def add_ratings(
 
 @jit_in_place
 def add_levels(low: int, high: int, people: Any, used: BoolArray, items: FloatArray, sums: FloatArray) -> None:
-    """Fill sums[part, a] = Σ −α_i over the people in use who rated a; −α_i is the mean of u over what i rated."""
+    """Fill sums[part, a] = Σ −α_i over the used people who rated a; −α_i is the mean of u over the actions of i."""
     edges, offsets, action, _ = people
     for part in range(low, high):
         levels = sums[part]
@@ -164,3 +165,60 @@ def add_squares(
                     away = values[t] - means[z, rated[t]]
                     total += weight * (away * away)
         sums[part] = total
+
+
+@kernel
+def bring_best(table: FloatArray, own: FloatArray, at: int, end: int, actions: Int32Array, rewards: FloatArray) -> None:
+    """Swap to position `at` the action of at..end−1 that a greedy policy would choose."""
+    best = at
+    highest = -np.inf
+    posterior.lean(table, own)
+    for i in range(at, end):
+        value = posterior.expected_reward(table, own, actions[i])
+        if value > highest:
+            best = i
+            highest = value
+    actions[at], actions[best] = actions[best], actions[at]
+    rewards[at], rewards[best] = rewards[best], rewards[at]
+
+
+@jit_in_place
+def predict_sequence(
+    low: int, high: int, greedy: int, table: FloatArray, start: FloatArray, tastes: FloatArray, ratings: Any, out: Any
+) -> None:
+    """Fill `out`: predictive mean, sd and log density of each reward of people low..high−1, given those before it.
+
+    `ratings` is (offsets, actions, rewards): person p's rewards, of different actions, are at positions
+    offsets[p]..offsets[p + 1]−1; `tastes` is scratch space per person. With greedy > 0, a person's first `greedy`
+    rewards (at most half) are reordered as a greedy policy would play them, and predict the others.
+    """
+    offsets, actions, rewards = ratings
+    means, sds, logs = out
+    for p in range(low, high):
+        own = tastes[p]
+        for i in range(own.shape[0]):
+            for j in range(own.shape[1]):
+                own[i, j] = start[i, j]
+        end = offsets[p + 1]
+        for at in range(offsets[p], end):
+            greedily = at - offsets[p] < min(greedy, (end - offsets[p]) // 2)
+            if greedily:
+                bring_best(table, own, at, end, actions, rewards)
+            action = actions[at]
+            reward = rewards[at] - table[posterior.COMMON, posterior.LEVEL]
+            by_reward = posterior.project(table, own, action, posterior.TASTE_REWARD)
+            posterior.lean(table, own)
+            means[at] = posterior.expected_reward(table, own, action)
+            sds[at] = table[posterior.COMMON, posterior.CALIBRATION] * posterior.foreseen_sd(table, own, action, 0.0)
+            by_taste = posterior.project(table, own, action, posterior.ALONG)  # foreseen_sd left Λ⁻¹F in ALONG
+            variance = table[posterior.VARIANCE, action] + by_taste
+            by_mean = posterior.slope(table, own, action)
+            density = 0.0
+            for j in range(posterior.SCALES):
+                s = own[posterior.SCALE, j]
+                away = (reward - by_reward) / s - by_mean
+                density += own[posterior.WEIGHT, j] * np.exp(-0.5 * away * away / variance) / s
+            logs[at] = np.log(max(density, posterior.TINY)) - 0.5 * np.log(2.0 * np.pi * variance)
+            if greedily or greedy == 0:
+                posterior.replace_part(table, own, action, by_taste, 0.0, 0.0, 1.0, reward)
+                posterior.update_posterior(table, own)
