@@ -35,7 +35,7 @@ BAD_REWARDS: dict[str, list[object]] = {
     "bernoulli": [2, 0.5, -1, np.nan, np.inf, "1", None],
     "poisson": [0.5, -1, np.nan, np.inf, 1e101, "1", None],
 }
-BAD_ACTIONS: list[object] = [6, -1, "0", 0.5, 1.0, True, np.True_, None, [0], np.nan]
+BAD_ACTIONS: list[object] = [6, -1, "0", 0.5, True, np.True_, None, [0], np.nan]
 BAD_ALLOWED: list[object] = [[], [0, 6], "01", [[0]], [True], np.array([True, False])]
 
 

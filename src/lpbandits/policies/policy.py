@@ -286,10 +286,9 @@ class Policy:
     def index_of(self, label: Any) -> int:
         """Return the index of an action's label."""
         try:
-            plain = (
-                label if type(label) in (str, int) else validate.as_label(label, "action")
-            )  # as a key, True equals 1
-            return self.model.index[plain]
+            if type(label) not in (str, int):  # as a key, True equals 1
+                label = validate.as_label(label, "action")
+            return self.model.index[label]
         except validate.CONVERSION_ERRORS:
             names = ", ".join(map(short_repr, self.model.actions[:5])) + (", …" if self.model.n_actions > 5 else "")
             raise InvalidInput(
