@@ -29,7 +29,7 @@ import polars as pl
 import psutil  # type: ignore[import-untyped] # distributed brings it, without types
 
 import lpbandits as lpb
-from lpbandits.io.atomic import sha256
+from lpbandits.io.atomic import MANIFEST, sha256
 from lpbandits.io.scratch import UNFINISHED
 from tests.parallel.processes import until
 
@@ -61,8 +61,10 @@ def broken(folder: Path) -> list[str]:
     for path in [path for path in folder.rglob("*") if path.is_file() and not _unfinished(path, folder)]:
         try:
             content = json.loads(path.read_text()) if path.suffix == ".json" else {}
-            files = {path.with_suffix(".parquet").name: content["sha256"]} if path.match("cases/*.json") else {}
-            for name, wanted in {**files, **content.get("files", {})}.items():
+            files = content["files"] if path.name == MANIFEST else {}
+            if path.match("cases/*.json"):
+                files = {path.with_suffix(".parquet").name: content["sha256"]}
+            for name, wanted in files.items():
                 if sha256(path.parent / name) != wanted:
                     wrong.append(f"{path.parent / name} does not match its checksum in {path.name}")
             if path.name == "model.json":

@@ -7,7 +7,7 @@ from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import BERNOULLI, COUNT, FAMILY, GAUSSIAN_UNKNOWN, NOISE, REWARDS, SPREAD, SUM, Arrays
 from lpbandits.kernels.tally import totals
 
-ROUNDING = 1e-18  # of squares
+ROUNDING = 1e-18  # relative rounding error of a sum of squares
 
 
 @kernel

@@ -202,7 +202,7 @@ def expected_reward(table: FloatArray, own: FloatArray, action: int) -> float:
 
 @kernel
 def slope(table: FloatArray, own: FloatArray, action: int) -> float:
-    """Return u − F·TASTE_MEAN: derivative of an action's expected reward by the scale."""
+    """Return u − F·TASTE_MEAN: derivative of an action's expected reward with respect to the scale."""
     return table[MEAN, action] - project(table, own, action, TASTE_MEAN)
 
 

@@ -146,7 +146,7 @@ class Belief:
         return cls._restored(policy, np.array(actions, dtype=np.int64), slots.T, states, own)
 
     def pack(self) -> bytes:
-        """Return compressed bytes: about 30 bytes per tried action and 16 per state."""
+        """Return compressed bytes; before compression about 30 per tried action and 16 per state, plus `own`."""
         m = self.states.shape[1]
         own = self.own if self.own_is_saved else np.zeros((0, 0))
         head = _HEAD.pack(MAGIC, self.policy_id, self.tried, m, *own.shape)

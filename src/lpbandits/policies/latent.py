@@ -176,7 +176,7 @@ class LpbIDS(Policy):
 
 
 class LpbDuel(Policy):
-    """lpbTS for duels: a posterior over states from counted inversions; the best actions of two drawn states meet.
+    """lpbTS for duels: a posterior over states from counted inversions; the best actions of two drawn states duel.
 
     `margin` is ρ of the paper: the preferred action of any pair wins with probability at least ½ + ρ. None: unknown.
 

@@ -1,4 +1,4 @@
-"""Tally and standing: counts and sums, and popularity. The evidences of policies without latent states."""
+"""Tally and standing: counts and sums, and popularity. The evidences of ts, ucb, uniform and popular."""
 
 from dataclasses import dataclass, field
 

@@ -117,7 +117,7 @@ class Paired(Inversions):
             b.own[WAITING, 0] = action + 1.0
             b.own[WAITING, 1] = reward
             return n
-        earlier = min(max(int(b.own[WAITING, 0]) - 1, 0), b.ranks.shape[1] - 1)  # whatever a saved belief holds
+        earlier = min(max(int(b.own[WAITING, 0]) - 1, 0), b.ranks.shape[1] - 1)  # a saved belief may be invalid
         if b.own[WAITING, 1] > reward:
             invert(b, n, earlier, action)
         elif b.own[WAITING, 1] < reward:

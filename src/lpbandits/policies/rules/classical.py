@@ -27,7 +27,7 @@ SD = RULE_WORK + 1
 def _probability_of_largest(mean: FloatArray, sd: FloatArray, copies: FloatArray) -> FloatArray:
     """Return, for each normal variable, the probability that it is the largest of all.
 
-    Each takes part in `copies` independent copies, and its probability is that any of them is the largest.
+    There are `copies` independent copies of each variable; its probability is that one of its copies is the largest.
 
     Gauss-Legendre between knots on every normal's scale, so that very narrow and very wide ones are both resolved;
     products of distribution functions are sums of logarithms. Normals entirely below another one (both cut at nine

@@ -38,7 +38,7 @@ def gamma(shape: float, seed: int, person: int, round_: int, purpose: int, index
 
 @kernel
 def confidence_limits(wins: FloatArray, one: int, other: int, budget: float) -> tuple[float, float]:
-    """Return the confidence limits of P(`one` beats `other`); 1 ± 1 if they never met, as x/0 = 1 (Wu and Liu)."""
+    """Return the confidence limits of P(`one` beats `other`); 0 and 2 if they never met (x/0 = 1)."""
     met = wins[one, other] + wins[other, one]
     if met == 0.0:
         return 0.0, 2.0
