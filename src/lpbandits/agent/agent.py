@@ -154,7 +154,7 @@ class Agent:
         return self._labels[first], self._labels[second]
 
     def _choice(self, allowed: Sequence[Label] | None) -> Any:
-        """Return the next action or pair; each is uniformly random with probability N · `explore`, N actions allowed."""
+        """Return the next action or pair; with N allowed actions each is random with probability N · `explore`."""
         policy = self.policy
         offered = self._all_actions if allowed is None else policy.offer(allowed)
         if self._explores:
