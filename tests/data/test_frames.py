@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import lpbandits as lpb
+from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from tests.workbooks import workbook
 
@@ -155,3 +156,19 @@ def test_integers_beyond_64_bits_are_text() -> None:
     ):
         assert lpb.read_ratings(frame).people == ("1", str(2**70))
     assert lpb.read_ratings(pl.DataFrame({"user": [2**64 - 1], "item": [1], "rating": [1]})).people == (str(2**64 - 1),)
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["a", "07", 7.0, -1, "é" * 500, "", " ", "\u2028", "\u00a0", "\x1f", "a\0", "é" * 501, 1.5, np.inf, np.nan, None],
+)
+def test_a_column_of_labels_follows_the_rule_of_single_labels(label: Any) -> None:
+    def refused(build: Any) -> bool:
+        try:
+            build()
+        except InvalidInput:
+            return True
+        return False
+
+    frame = pl.DataFrame({"person": [label], "action": ["tea"], "rating": [1.0]}, strict=False)
+    assert refused(lambda: lpb.read_ratings(frame)) == refused(lambda: validate.as_label(label, "person"))

@@ -40,6 +40,9 @@ MAX_REPEATS = 2**20
 Bucket = Sequence[NDArray[Any]]
 """Persons (or counts per person), actions and ratings, sorted by person and action."""
 
+BLANK = r"^[\s\x1c-\x1f]*$"
+"""Text that is empty or all white space, as `str.strip` defines it."""
+
 
 def clean_rows(table: Table, options: ReadOptions) -> LongTable:
     """Validate all rows of a table in one pass; return row, person, action and rating with valid values."""
@@ -101,7 +104,7 @@ def label_faults(role: str, dtype: pl.DataType) -> dict[str, pl.Expr]:
     if is_text(dtype):
         text = column.cast(pl.String)
         return {
-            f"{role} is missing": column.is_null() | (clipped(column).str.strip_chars() == ""),
+            f"{role} is missing": column.is_null() | clipped(column).str.contains(BLANK),
             f"{role} has a null character": text.str.contains("\0", literal=True),
             f"{role} has more than {validate.MAX_LABEL_BYTES:,} bytes": text.str.len_bytes() > validate.MAX_LABEL_BYTES,
         }
