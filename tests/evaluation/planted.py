@@ -6,7 +6,7 @@ import numpy as np
 
 import lpbandits as lpb
 from lpbandits.data import Ratings
-from lpbandits.evaluation.replay import Replay
+from lpbandits.evaluation.replay import Replay, play_recorded
 from lpbandits.typing import FloatArray
 from tests.logs import log_of
 
@@ -16,7 +16,7 @@ PLANTED = log_of(150, 20, states=3, noise=0.5, seed=1)
 
 def policy_scores(replay: Replay, policy: lpb.Policy, *, seed: int) -> FloatArray:
     """Return the scores of a policy, people × rounds."""
-    return replay.scores_of_games([game.play() for game in replay.games([policy], seed=seed)], 1)[0]
+    return replay.scores_of_games([play_recorded(*game) for game in replay.games([policy], seed=seed)], 1)[0]
 
 
 def rows_of(log: Ratings) -> tuple[Any, Any, Any]:

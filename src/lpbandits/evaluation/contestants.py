@@ -10,7 +10,7 @@ import numpy as np
 from lpbandits.data.ratings import Ratings
 from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.evaluation.baselines import REFERENCES, ceiling, in_order
-from lpbandits.evaluation.replay import Game, Replay, warm_up
+from lpbandits.evaluation.replay import Replay, play_recorded
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import as_standardized
 from lpbandits.model import PreferenceModel
@@ -105,8 +105,9 @@ class Contest:
         rewards (people × rounds). `watch` reports the stage "replay".
         """
         games = replay.games([choose_policy(model, name).policy for name, model in policies], seed=self.seed)
-        warm_up(games)
-        jobs = [*((Game.play, game) for game in games), *others]
+        for policy, people, *_ in {(game[0].evidence.kind, game[0].rule.kind): game for game in games}.values():
+            play_recorded(policy, people[:1], 1, replay.once, self.seed, 0)  # compile, so that workers load the kernels
+        jobs = [*((play_recorded, *game) for game in games), *others]
         with self.executor.threaded() as players:
             rewards = list(timed(watch, "replay", players.map(operator.call, jobs), len(jobs)))
         scores = replay.scores_of_games(rewards[: len(games)], len(policies))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -131,12 +130,12 @@ class Replay:
         scores: FloatArray = (rewards[:, : self.max_rounds] - mean[:, None]) / sd[:, None] + self.mask
         return scores
 
-    def games(self, policies: Sequence[Policy], *, seed: int) -> "list[Game]":
-        """Return a game per group of people with the same number of rounds, and in each group per policy."""
+    def games(self, policies: Sequence[Policy], *, seed: int) -> list[tuple[Policy, FloatArray, int, bool, int, int]]:
+        """Return the arguments of `play_recorded` for people with equal numbers of rounds, and among them by policy."""
         edges = np.flatnonzero(np.diff(self.rounds, prepend=0, append=0))
         starts = [start for low, high in pairwise(edges.tolist()) for start in range(low, high, GAME_PEOPLE)]
         return [
-            Game(policy, self.recorded[start:end], int(self.rounds[start]), self.once, seed, start)
+            (policy, self.recorded[start:end], int(self.rounds[start]), self.once, seed, start)
             for start, end in pairwise([*starts, len(self)])
             for policy in policies
         ]
@@ -147,28 +146,15 @@ class Replay:
         return [self.scores(np.concatenate(wide[policy::n_policies])) for policy in range(n_policies)]
 
 
-class Game(NamedTuple):
-    """One policy and some people of a replay; the policy observes only the rewards of the actions it chose."""
+def play_recorded(
+    policy: Policy, recorded: FloatArray, rounds: int, once: bool, seed: int, first_person: int
+) -> FloatArray:
+    """Return the rewards, people × rounds, of a policy that observes only the rewards of the actions it chose.
 
-    policy: Policy
-    recorded: FloatArray
-    rounds: int
-    once: bool
-    seed: int
-    first_person: int
-    """Row of the first person in the replay; the random numbers of a person depend on their row."""
-
-    def play(self) -> FloatArray:
-        """Return the rewards, people × rounds."""
-        people = replay_population(self.policy.model, self.recorded, Rewards(), once=self.once)
-        return play(self.policy, people, rounds=self.rounds, seed=self.seed, first_person=self.first_person).rewards
-
-
-def warm_up(games: Sequence[Game]) -> None:
-    """Compile the kernels that the games need by playing one round per kind, so that workers load them."""
-    kinds = {(game.policy.evidence.kind, game.policy.rule.kind): game for game in games}
-    for game in kinds.values():
-        game._replace(recorded=game.recorded[:1], rounds=1).play()
+    `first_person` is the row of the first person in the replay; the random numbers of a person depend on their row.
+    """
+    people = replay_population(policy.model, recorded, Rewards(), once=once)
+    return play(policy, people, rounds=rounds, seed=seed, first_person=first_person).rewards
 
 
 def mean_scores(scores: FloatArray, rounds: int | None = None) -> FloatArray:
