@@ -10,7 +10,7 @@ from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.evaluation.baselines import REFERENCES
 from lpbandits.evaluation.contestants import BOUNDS, DEFAULT, YARDSTICKS, Contest
-from lpbandits.evaluation.fit_config import ModelSource, settings_to_try
+from lpbandits.evaluation.fit_config import FitConfig, ModelSource, settings_to_try
 from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay, split
 from lpbandits.evaluation.results import Evaluation
 from lpbandits.evaluation.summary import differences, gains_over, groups_of, person_table, summarize
@@ -114,7 +114,7 @@ def evaluate(
         configs = settings_to_try(len(parts.fitted), states=states, scale=scale, seed=seed)
         choice = develop(
             contest,
-            source.model or ([source.fit_config] if source.fit_config else configs),
+            [source.source] if isinstance(source.source, FitConfig) else source.source or configs,
             log.subset(parts.fitted),
             Replay.of(log, parts.development, rounds=rounds, once=once),
             watch,

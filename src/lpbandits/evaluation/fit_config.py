@@ -99,10 +99,8 @@ class ModelSource:
     """A log, and the model or the fit settings to evaluate on it."""
 
     log: Ratings
-    model: PreferenceModel | None = None
-    """A model that is evaluated unchanged; None if models are fitted."""
-    fit_config: FitConfig | None = None
-    """The settings of the fits; None if they are selected on the development set."""
+    source: PreferenceModel | FitConfig | None = None
+    """The model that is evaluated unchanged, or the settings of the fits; None if the development set selects them."""
     notes: Sequence[str] = ()
     unseen: bool = True
     """Whether the replayed people are not in the training data."""
@@ -122,10 +120,10 @@ class ModelSource:
         aligned, dropped = align(log, model)
         notes = [f"ignored {pluralize(dropped, 'rating')} of actions that are not in the model"] if dropped else []
         if new_people:
-            return cls(aligned, model, None, [*notes, "the model was used unchanged, for new people"])
+            return cls(aligned, model, [*notes, "the model was used unchanged, for new people"])
         overlap = f"people of this log {'are' if seen else 'may be'} in the model's training data"
         if config is None:
             notes.append(f"{overlap}, but it was used unchanged, because it does not record its fit settings")
-            return cls(aligned, model, None, notes, unseen=False)
+            return cls(aligned, model, notes, unseen=False)
         notes.append(f"{overlap}: the model was refitted with the same settings, without the held-out people")
-        return cls(aligned, None, config, notes)
+        return cls(aligned, config, notes)
