@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-import numpy as np
 import polars as pl
 
 from lpbandits.data.ratings import Ratings, as_ratings
@@ -34,12 +33,6 @@ class Gain:
     mean: float
     low: float | None
     high: float | None
-
-    @classmethod
-    def of(cls, mean: float, interval: Sequence[float]) -> "Gain":
-        """Build from a mean and an interval, NaN where it is unknown."""
-        low, high = (float(x) if np.isfinite(x) else None for x in interval)
-        return cls(float(mean), low, high)
 
     @property
     def sign(self) -> int:
@@ -106,6 +99,7 @@ class Evaluation:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from lpbandits import Ratings, evaluate
     >>> n, a = np.divmod(np.arange(60 * 8), 8)
     >>> log = Ratings.from_arrays(n, a, np.where(n % 2, a, 7 - a) + 0.1 * ((7 * n + 3 * a) % 5))

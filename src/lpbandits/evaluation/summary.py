@@ -1,6 +1,6 @@
 """Summaries of replay scores: means, bootstrap intervals and groups."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ from lpbandits.data.tables import labels_as_series
 from lpbandits.evaluation.contestants import kind_of
 from lpbandits.evaluation.replay import Replay, mean_scores
 from lpbandits.evaluation.results import Gain, Group, Score
+from lpbandits.io.json import finite_or_none
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import one_thread
 from lpbandits.statistics import LEVEL, t_multiplier
@@ -41,7 +42,7 @@ def summarize(scores: Mapping[str, FloatArray], *, rounds: int, seed: int) -> di
     """Summarize scores (people × rounds) by contestant."""
     max_rounds = scores["popular"].shape[1]
     person_means = {name: mean_scores(one) for name, one in scores.items()}
-    gaps = np.stack([differences(means, person_means["popular"]) for means in person_means.values()])
+    gaps = [differences(means, person_means["popular"]) for means in person_means.values()]
     checkpoints = sorted({*CHECKPOINTS, rounds, min(rounds, max_rounds)})
     return {
         name: Score(
@@ -49,20 +50,19 @@ def summarize(scores: Mapping[str, FloatArray], *, rounds: int, seed: int) -> di
             kind_of(name),
             {t: float(mean_scores(scores[name], t).mean()) if t <= max_rounds else None for t in checkpoints},
             float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else None,
-            Gain.of(gap.mean(), interval),
+            gain,
             [float(mean_scores(scores[name], t + 1).mean()) for t in range(max_rounds)],
             means,
         )
-        for (name, means), gap, interval in zip(person_means.items(), gaps, intervals(gaps, seed=seed), strict=True)
+        for (name, means), gain in zip(person_means.items(), gains(gaps, seed=seed), strict=True)
     }
 
 
 def gains_over(candidate: str, policies: Mapping[str, Score], *, seed: int) -> dict[str, Gain]:
     """Return the gain of one contestant over each of the others, paired by person."""
     others = [name for name in policies if name != candidate]
-    gaps = np.stack([differences(policies[candidate].people, policies[name].people) for name in others])
-    rows = zip(others, gaps, intervals(gaps, seed=seed), strict=True)
-    return {name: Gain.of(gap.mean(), interval) for name, gap, interval in rows}
+    gaps = [differences(policies[candidate].people, policies[name].people) for name in others]
+    return dict(zip(others, gains(gaps, seed=seed), strict=True))
 
 
 def groups_of(
@@ -81,8 +81,7 @@ def groups_of(
     for name, mask in masks.items():
         if mask.sum() >= MIN_GROUP and (name == ALL or not mask.all()):
             part = gaps[mask]
-            gain = Gain.of(part.mean(), intervals(part[None, :], seed=seed)[0])
-            groups.append(Group(name, len(part), gain, float((part < 0.0).mean())))
+            groups.append(Group(name, len(part), gains([part], seed=seed)[0], float((part < 0.0).mean())))
     return groups
 
 
@@ -97,6 +96,12 @@ def person_table(log: Ratings, replay: Replay, states: IntArray, policies: Mappi
             **{name: score.people for name, score in policies.items()},
         }
     )
+
+
+def gains(gaps: Sequence[FloatArray], *, seed: int) -> list[Gain]:
+    """Return the mean and the interval of each array, which all have one entry per person."""
+    ends = intervals(np.stack(gaps), seed=seed).tolist()
+    return [Gain(float(gap.mean()), *map(finite_or_none, pair)) for gap, pair in zip(gaps, ends, strict=True)]
 
 
 def intervals(values: FloatArray, *, seed: int) -> FloatArray:
