@@ -120,7 +120,10 @@ def develop(
         configs = source if contest.on_states else source[:1]
         models, taste = _fit_all(contest, configs, log, watch)
         with watch.part("choose states", len(configs), len(configs) + 1):
-            trials = _trials(contest, configs, models, replay)
+            names = contest.on_states
+            policies = [(name, model) for model in models for name in names]
+            scored = map(mean_scores, contest.policy_scores(policies, replay, Stopwatch()))
+            trials = [Trial(config, {name: next(scored) for name in names}) for config in configs]
         selected = best_trial(trials, np.ones(len(replay), dtype=np.bool_)).fit_config
         model = models[configs.index(selected)].replace(taste=taste.taste)
     left_out = dict.fromkeys(contest.tastes, " ".join(taste.warnings)) if model.taste is None else {}
@@ -154,13 +157,3 @@ def _fit_all(
     models = list(timed(watch, "choose states", results, len(configs), total=len(configs) + 1))
     tastes = list(timed(watch, "choose taste", results, len(jobs) - len(configs)))
     return models, tastes[0] if tastes else TasteFit()
-
-
-def _trials(
-    contest: Contest, configs: Sequence[FitConfig], models: Sequence[PreferenceModel], replay: Replay
-) -> list[Trial]:
-    """Return the scores of the replayed people with each model, under each policy that depends on its states."""
-    names = contest.on_states
-    played = contest.policy_scores([(name, model) for model in models for name in names], replay, Stopwatch())
-    scores = [mean_scores(one) for one in played]
-    return [Trial(config, dict(zip(names, scores[i * len(names) :], strict=False))) for i, config in enumerate(configs)]
