@@ -163,11 +163,11 @@ def test_bounds_equal_those_of_the_world(axis: str, x: float) -> None:
     changed: Json = {"size": {"states": 4, "actions": 4}, "states": {"states": 3}, "gap": {"gap": 0.5}}
     settings: Json = {"states": 20, "actions": 20, "scale": "same", **changed[axis]}
     world = SyntheticWorld(**settings)
-    people = bound_world(world, seed=7, policies=lower_bound.POLICIES, threads=1, **run).people
+    bounds = bound_world(world, seed=7, policies=lower_bound.POLICIES, threads=1, **run)
     expected = {
-        "bound-plain": [person.values["plain"] for person in people],
-        "bound-preference": [person.preference.value for person in people],
-        **{name: [person.growth[name] for person in people] for name in ("lpbts", "ts-top", "ts")},
+        "bound-plain": bounds.column("plain"),
+        "bound-preference": [person.preference.value for person in bounds.people],
+        **{name: bounds.growth[name] for name in ("lpbts", "ts-top", "ts")},
     }
     assert set(table["policy"]) == set(expected)
     for name, values in expected.items():

@@ -192,4 +192,4 @@ def test_measured_growth_depends_on_the_assumed_noise_and_bounds_do_not() -> Non
     run: dict[str, Any] = {"people": 2, "policies": ["ts"], "rounds": 100, "repeats": 2}
     one, two = (bound_world(SyntheticWorld(states=2, actions=3, assumed_noise=x), **run) for x in (None, 5.0))
     assert one.column("preference").tolist() == two.column("preference").tolist()
-    assert one.growth()["ts"].tolist() != two.growth()["ts"].tolist()
+    assert one.growth["ts"].tolist() != two.growth["ts"].tolist()

@@ -54,8 +54,6 @@ class PersonBounds:
     values: dict[str, float]
     """BOUNDS and PRINTED; they may be infinite, and those of the latent bandit are NaN if the model has no means."""
     preference: LowerBound
-    growth: dict[str, float] = field(default_factory=dict)
-    """Measured growth of regret per log T from round T/10 to T, per policy."""
 
     @classmethod
     def of(cls, model: PreferenceModel, state: int, means: Any, noise: float, draw: int = 0) -> "PersonBounds":
@@ -78,14 +76,7 @@ class PersonBounds:
         bounds["printed"] = {name: bounds.pop(printed) for name, printed in PRINTED.items()}
         details = self.preference.to_dict()
         del details["value"]
-        return {
-            "draw": self.draw,
-            "state": self.state,
-            "best": self.best,
-            **bounds,
-            **details,
-            "growth": self.growth,
-        }
+        return {"draw": self.draw, "state": self.state, "best": self.best, **bounds, **details}
 
 
 @dataclass(frozen=True)
@@ -97,13 +88,15 @@ class Bounds:
     seconds: float
     actions: tuple[Label, ...]
     """Labels of the actions."""
+    growth: dict[str, FloatArray] = field(default_factory=dict)
+    """Measured growth of every person's regret per log T from round T/10 to T, per policy."""
 
     def summary(self) -> Json:
         """Return `summary_of` every bound and every policy's growth."""
         return {
             "bounds": {name: summary_of(self.column(name)) for name in BOUNDS},
             "printed": {name: summary_of(self.column(column)) for name, column in PRINTED.items()},
-            "growth": {name: summary_of(values) for name, values in self.growth().items()},
+            "growth": {name: summary_of(values) for name, values in self.growth.items()},
             "largest_gap": max(p.preference.gap for p in self.people),
         }
 
@@ -111,24 +104,21 @@ class Bounds:
         """Return one bound of every person, NaN if unknown."""
         return np.array([person.values[name] for person in self.people])
 
-    def growth(self) -> dict[str, FloatArray]:
-        """Return the measured growth of every person's regret, per policy."""
-        return {name: np.array([p.growth[name] for p in self.people]) for name in self.people[0].growth}
-
     def by_kind(self) -> dict[str, FloatArray]:
         """Return the compared quantities per person: bounds without and with the orderings, and policies' growth."""
-        return {**{f"bound-{name}": self.column(name) for name in ("plain", "preference")}, **self.growth()}
+        return {**{f"bound-{name}": self.column(name) for name in ("plain", "preference")}, **self.growth}
 
     def table(self) -> pl.DataFrame:
         """Return a table with a row per person: bounds, certified error, and policies' growth."""
         columns = {name: [getattr(p, name) for p in self.people] for name in ("draw", "state")}
         bounds = {name: self.column(name) for name in (*BOUNDS, *PRINTED.values())}
-        growth = {f"growth_{name}": values for name, values in self.growth().items()}
+        growth = {f"growth_{name}": values for name, values in self.growth.items()}
         return pl.DataFrame({**columns, **bounds, "gap": [p.preference.gap for p in self.people], **growth})
 
     def to_dict(self) -> Json:
         """Return the JSON object that `lpb bound --json` prints."""
-        people = [person.to_dict() for person in self.people]
+        growth = [{name: float(values[i]) for name, values in self.growth.items()} for i in range(len(self.people))]
+        people = [{**one.to_dict(), "growth": rates} for one, rates in zip(self.people, growth, strict=True)]
         return {"settings": self.settings, **self.summary(), "people": people, "seconds": self.seconds}
 
 
@@ -195,11 +185,9 @@ def bound_world(
         if progress is not None:
             progress("bounds", draw + 1, people)
     settings: Json = {**world.to_dict(), "people": people, "seed": seed}
-    if policies:
-        settings |= {"rounds": rounds, "repeats": repeats}
-        growth = measure_growth(copies, policies, rounds=rounds, seed=seed, threads=threads, progress=progress)
-        bounds = [replace(p, growth={name: float(growth[name][i]) for name in policies}) for i, p in enumerate(bounds)]
-    return Bounds(settings, bounds, time.perf_counter() - started, tuple(range(world.actions)))
+    settings |= {"rounds": rounds, "repeats": repeats} if policies else {}
+    growth = measure_growth(copies, policies, rounds=rounds, seed=seed, threads=threads, progress=progress)
+    return Bounds(settings, bounds, time.perf_counter() - started, tuple(range(world.actions)), growth)
 
 
 @translate_errors("computing bounds")
@@ -273,7 +261,7 @@ def growth_ratio(bounds: Bounds, policy: str) -> tuple[float, float]:
     >>> bool(growth_ratio(bounds, "ts")[0] > 1)
     True
     """
-    bound, growth = bounds.column("preference"), bounds.growth()[policy]
+    bound, growth = bounds.column("preference"), bounds.growth[policy]
     if not bound.any():
         return math.nan, math.nan
     ratio = growth.sum() / bound.sum()

@@ -58,7 +58,7 @@ def save_bounds(bounds: Bounds, studies: Mapping[str, Study], folder: str | Path
         name = f"against-{axis}"
         tables[name] = table_against(study)
         charts = {name: charts_of.against_chart(tables[name], axis)}
-        if "lpbts" in study[0][1].growth():
+        if "lpbts" in study[0][1].growth:
             charts[f"room-{axis}"] = charts_of.growth_ratio_chart(study, axis)
         sections.append(Section(f"Bounds against {AXES[axis][0]}", findings(study), charts))
     sections.append(Section("Why many actions help", _WHY, {"neighbour": charts_of.neighbour_chart()}))
@@ -102,7 +102,7 @@ def findings(study: Study) -> list[str]:
     (x0, v0), (x1, v1) = ((x, bounds.column("preference").mean()) for x, bounds in (study[0], study[-1]))
     word = "falls" if v1 < v0 else "rises"
     out = [f"The bound of a policy that knows the orderings {word} from {v0:.2g} at {x0:g} to {v1:.2g} at {x1:g}."]
-    if "lpbts" in study[0][1].growth():
+    if "lpbts" in study[0][1].growth:
         ratios = [(x, *growth_ratio(bounds, "lpbts")) for x, bounds in study]
         words = ", ".join(f"{ratio:.1f} ± {se:.1f} at {x:g}" for x, ratio, se in ratios)
         rounds = study[0][1].settings["rounds"]
