@@ -10,6 +10,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.layout import GAUSSIAN, STUDENT
 from lpbandits.kernels.outcomes import BRADLEY_TERRY, COMPARED
 from lpbandits.model import PreferenceModel, as_model
+from lpbandits.policies.base import set_frozen
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
 
@@ -86,17 +87,16 @@ class Population:
             truth = validate.as_states(self.truth, "truth", low=-1, states=m)
         if truth.shape != means.shape[:1]:
             raise InvalidInput(f"truth must have one state for each of the {len(means)} people, got {len(truth)}")
-        clean = {
-            "means": means,
-            "truth": truth,
-            "offered": _as_offered(self.offered, means, replayed=replayed),
-            "without_replacement": validate.as_flag(self.without_replacement, "without_replacement"),
-            "replayed": replayed,
-            "comparison": validate.as_choice(self.comparison, "comparison", COMPARISONS),
-            "tails": validate.as_choice(self.tails, "tails", TAILS),
-        }
-        for name, value in clean.items():
-            object.__setattr__(self, name, value)
+        set_frozen(
+            self,
+            means=means,
+            truth=truth,
+            offered=_as_offered(self.offered, means, replayed=replayed),
+            without_replacement=validate.as_flag(self.without_replacement, "without_replacement"),
+            replayed=replayed,
+            comparison=validate.as_choice(self.comparison, "comparison", COMPARISONS),
+            tails=validate.as_choice(self.tails, "tails", TAILS),
+        )
         family = self.rewards.family
         if self.assumed is not None and as_rewards(self.assumed).family not in (family, "gaussian"):
             raise InvalidInput(f"assumed must be of the family {family} or gaussian, got {self.assumed.family}")
@@ -239,7 +239,7 @@ class DuellingWorld:
     name: ClassVar[str] = "duelling"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "comparison", validate.as_choice(self.comparison, "comparison", COMPARISONS))
+        set_frozen(self, comparison=validate.as_choice(self.comparison, "comparison", COMPARISONS))
         if isinstance(as_world(self.world), DuellingWorld):
             raise InvalidInput("world must not be a DuellingWorld; give the world inside it")
 

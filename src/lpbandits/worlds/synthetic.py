@@ -9,6 +9,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.limits import check_memory
 from lpbandits.model import PreferenceModel
+from lpbandits.policies.base import set_frozen
 from lpbandits.rewards import Rewards, as_noise
 from lpbandits.typing import FloatArray, IntArray, Json
 from lpbandits.worlds import kernels
@@ -101,8 +102,7 @@ class SyntheticWorld:
             clean[name] = validate.as_number(getattr(self, name), name, low=0, high=MAX_SETTING)
         if self.assumed_noise is not None:
             clean["assumed_noise"] = as_noise(self.assumed_noise, "assumed_noise")
-        for name, value in clean.items():
-            object.__setattr__(self, name, value)
+        set_frozen(self, **clean)
         if self.model_error >= 1.0:
             raise validate.invalid("model_error", "less than 1", self.model_error)
         if self.model_error and self.actions == 1:
