@@ -174,7 +174,12 @@ def open_history(
         with table.readable():
             found, labels = pl.collect_all([counts, rows.select(pl.col("action").unique())], engine="streaming")
         found, labels = found.sort("row"), labels.with_columns(code=code)
-        people = _select_people(found, wanted)
+        people = found
+        if wanted is not None:
+            given = wanted.alias("person").to_frame()
+            people = found.join(given, on="person", how="semi", maintain_order="left")
+            others = given.join(people, on="person", how="anti", maintain_order="left")
+            people = pl.concat([people, others.with_columns(len=pl.lit(0, pl.Int64))], how="diagonal")
         skipped = {"outcomes": 0, "people": len(found) - people["row"].count()}
         if skipped["people"]:
             rows = rows.join(people.lazy(), on="person", how="semi", maintain_order="left")
@@ -188,13 +193,3 @@ def open_history(
                 f"({pluralize(skipped['outcomes'], 'such row')}); correct them, or skip them with --unknown skip"
             )
         yield History(people["person"], skipped, people["len"].to_numpy(), labels, table, rows.drop("row"))
-
-
-def _select_people(found: pl.DataFrame, wanted: pl.Series | None) -> pl.DataFrame:
-    """Return the wanted people of a history, then the wanted people without one; by default the history's."""
-    if wanted is None:
-        return found
-    given = wanted.alias("person").to_frame()
-    kept = found.join(given, on="person", how="semi", maintain_order="left")
-    others = given.join(kept, on="person", how="anti", maintain_order="left")
-    return pl.concat([kept, others.with_columns(len=pl.lit(0, pl.Int64))], how="diagonal")
