@@ -17,7 +17,7 @@ from lpbandits.kernels.tally import record
 from lpbandits.policies import Policy
 from lpbandits.policies.base import zero_sd
 from lpbandits.rng import addresses_of, stream_id
-from tests.conftest import CASES, Case, Outcome, model_for, models, outcomes_for
+from tests.conftest import CASES, Case, Outcome, agent_after, model_for, models, outcomes_for
 
 SEED = 2**40 + 5
 K = 6
@@ -194,10 +194,7 @@ def test_decisions_do_not_depend_on_threads_pieces_or_other_people(
 def test_forecasts_of_one_action_equal_those_of_all(case: Case, data: st.DataObject) -> None:
     model = data.draw(models())
     policy = case.policy(model)
-    history: list[Outcome] = data.draw(outcomes_for(model, case.kind, 8))
-    agent = Agent(policy, seed=0)
-    for action, reward in history:
-        agent.tell(action, reward)
+    agent = agent_after(policy, data.draw(outcomes_for(model, case.kind, 8)))
     b, n, evidence = policy.arrays(agent.belief), agent.belief.tried, policy.evidence
     assert evidence.expected_reward is not None
     exact = evidence.kind != "taste"  # its sums over dimensions have another order

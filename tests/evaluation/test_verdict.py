@@ -65,11 +65,7 @@ SELECTED = "taste (selected on the development set)"
                 "did not beat popularity on the development set",
             ],
         ),
-        (
-            "popular",
-            (0.02, None, None),
-            ["scores +0.020 in 20 rounds, with too few people for an interval"],
-        ),
+        ("popular", (0.02, None, None), ["scores +0.020 in 20 rounds, with too few people for an interval"]),
     ],
 )
 def test_verdict_sentence(best: str, gain: tuple[float, float | None, float | None], words: list[str]) -> None:
