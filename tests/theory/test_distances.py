@@ -34,12 +34,6 @@ def test_the_nearest_neighbour_equals_enumeration() -> None:
     assert nearest_inversions(24, 4) == 1  # every ordering is a state
 
 
-def test_the_papers_example() -> None:
-    assert differ_probability(10) == Fraction(45, 3_628_799)
-    assert sum(differ_probability(12, j) for j in range(13)) == 1
-    assert differ_probability(200) < Fraction(1, 10**370)  # smaller than any float
-
-
 @pytest.mark.parametrize("actions", [[3], 2.5, "3", 0])
 def test_invalid_actions_raise(actions: object) -> None:
     with pytest.raises(InvalidInput, match="actions must"):
