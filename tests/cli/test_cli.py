@@ -32,18 +32,10 @@ def test_simulate_json_equals_the_library(feedback: str) -> None:
     world = lpb.SyntheticWorld(states=2, actions=3, scale="different")
     results = lpb.simulate(world, names, people=4, rounds=10, seed=3)
     assert content["policies"] == results.to_dict()["policies"]
-    assert set(content) == {"settings", "policies", "seconds"}
-    assert content["settings"]["seed"] == 3
-    assert content["policies"][names[1 if feedback == "duels" else 2]]["true_state"] is None
-    for result in content["policies"].values():
-        assert set(result["regret"]) == {"mean", "sd", "se", "p05", "p50", "p95"}
-        assert len(result["curve"]) == 10
-        assert 0 <= result["best_share"] <= 1
-        if feedback == "duels":
-            assert set(result["weak_regret"]) == set(result["regret"])
-            assert result["weak_regret"]["mean"] <= result["regret"]["mean"]
-        else:
-            assert set(result["active"]) == {"all", "true", "other"}
+    assert content["settings"].items() >= results.settings.items()
+    for result in content["policies"].values() if feedback == "duels" else ():
+        assert set(result["weak_regret"]) == set(result["regret"])
+        assert result["weak_regret"]["mean"] <= result["regret"]["mean"]
 
 
 @pytest.mark.parametrize(

@@ -303,14 +303,3 @@ def test_offers_equal_the_naive_twin() -> None:
     assert len({movies.tobytes() for person in offered for movies in person}) == 12
     for person, round_ in ((0, 0), (1, 3), (2, 1)):
         assert offered[person, round_].tolist() == naive_set(genres, 300, person, round_)
-
-
-def test_genres_give_equal_numbers_until_exhausted() -> None:
-    sizes = {"Drama": 300, "Comedy": 200, "Horror": 60, "Western": 20}
-    task = task_of(tuple((name,) for name, size in sizes.items() for _ in range(size)))
-    edges = np.cumsum([0, *sizes.values()])
-    first: set[int] = set()
-    for movies in task.offered(20, 2).reshape(-1, 300):
-        assert np.histogram(movies, bins=edges)[0].tolist() == [110, 110, 60, 20]
-        first.add(int(movies[0]))
-    assert len(first) > 2

@@ -34,11 +34,6 @@ def test_control_characters_are_shown_as_escapes() -> None:
     assert r"a\x1b[31m\nb" in html_of(Section("a\x1b[31m\nb"))
 
 
-def test_columns_of_numbers_are_aligned_to_the_right() -> None:
-    rows = [["a", "1.5", "−2", "x"], ["heading"], ["b", "", "–", "3"]]
-    assert Table(["name", "n", "m", "mixed"], rows).numeric == [False, True, True, False]
-
-
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_a_verdict_has_its_symbol_and_name(verdict: str) -> None:
     symbol, look = VERDICTS[verdict]

@@ -34,6 +34,7 @@ def reproduce(
     Example: `lpb reproduce regret-curves vary-states --out results --seed 0`
     """
     from lpbandits import validate
+    from lpbandits.paper.report import SOURCES
     from lpbandits.paper.reproduce import listing
     from lpbandits.paper.reproduce import reproduce as run
     from lpbandits.paper.spec import FULL, QUICK
@@ -65,7 +66,7 @@ def reproduce(
         claims = {"claims": [asdict(claim) for claim in done.claims]}
         print_json(claims | {name: getattr(done, name) for name in names})
         return
-    for source, title in (("paper", "Claims of the paper"), ("beyond", "Beyond the paper")):
+    for source, title in SOURCES.items():
         claims_of = [claim for claim in done.claims if claim.source == source]
         rows = [[claim.verdict, claim.claim, claim.measure, claim.effect_text] for claim in claims_of]
         if rows:

@@ -33,8 +33,8 @@ def names_of(policies: Iterable[str]) -> dict[str, str]:
 def numeric_columns(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[bool]:
     """Return whether each column holds only numbers and empty cells; shorter rows are headings.
 
-    >>> numeric_columns(["policy", "regret"], [["lpbTS", "−1.5"], ["heading"], ["TS", "–"]])
-    [False, True]
+    >>> numeric_columns(["name", "regret", "n", "0"], [["lpbTS", "−1.5", "", "x"], ["heading"], ["TS", "–", "3", "3"]])
+    [False, True, True, False]
     """
     firsts = [
         [cell[:1] if isinstance(cell, str) else "link" for cell in row] for row in rows if len(row) == len(columns)

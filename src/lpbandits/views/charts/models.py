@@ -35,7 +35,7 @@ def share_chart(seen: Inspection) -> Chart:
     """Return the shares of states as bars."""
     frame = pl.DataFrame(
         {
-            "state": [state_name(s.state) for s in seen.states],
+            "state": [f"state {s.state}" for s in seen.states],
             "share": [s.share for s in seen.states],
             "text": [share_text(s.share) for s in seen.states],
         }
@@ -48,7 +48,7 @@ def share_chart(seen: Inspection) -> Chart:
 
 def kendall_chart(seen: Inspection) -> Chart:
     """Return the Kendall distances between states as a heat map."""
-    names = [state_name(s.state) for s in seen.states]
+    names = [f"state {s.state}" for s in seen.states]
     rows = [
         {"one": one, "other": other, "distance": distance}
         for one, distances in zip(names, seen.contrasts.kendall, strict=True)
@@ -88,7 +88,7 @@ def place_chart(seen: Inspection) -> Chart:
             dots = base.mark_point(filled=True, opacity=1, size=80, color=colour)
             intervals = bars.encode(_ranks("low", "rank", last), alt.X2("high:Q"))
             ranks = dots.encode(_ranks("rank", "rank", last))
-            panels.append(panel(intervals, ranks, title=state_name(s.state), width=250, height=alt.Step(26)))
+            panels.append(panel(intervals, ranks, title=f"state {s.state}", width=250, height=alt.Step(26)))
     return _side_by_side(panels, "Uncertainty of the first ranks", "bars: 90 % intervals of the rank (1 is best)")
 
 
@@ -96,7 +96,7 @@ def disagreement_chart(seen: Inspection) -> Chart:
     """Return the ranks of the actions whose ranks differ most: dots, or a heat map for many states."""
     names = unique_labels(d.action for d in seen.contrasts.disagreements)
     rows = [
-        {"action": name, "state": state_name(z), "number": str(z), "rank": rank}
+        {"action": name, "state": f"state {z}", "number": str(z), "rank": rank}
         for name, d in zip(names, seen.contrasts.disagreements, strict=True)
         for z, rank in enumerate(d.ranks)
         if rank is not None
@@ -113,7 +113,7 @@ def _dots(seen: Inspection, base: alt.Chart) -> Chart:
     """Return the ranks of each action as dots with a colour and a vertical offset per state."""
     title = "rank in the ordering (1 is best)"
     lines = base.mark_rule(color="#c9ced6", strokeWidth=2)
-    names = [state_name(s.state) for s in seen.states]
+    names = [f"state {s.state}" for s in seen.states]
     dots = base.mark_point(size=80, filled=True, opacity=1).encode(
         _ranks("rank", title, seen.actions),
         state_colour(seen, legend=True),
@@ -172,15 +172,10 @@ def curve_chart(seen: Inspection) -> Chart:
 
 def state_colour(seen: Inspection, *, legend: bool = False) -> alt.Color | alt.ColorValue:
     """Return the colour encoding of states; with more states than colours, one colour for all."""
-    names = [state_name(s.state) for s in seen.states]
+    names = [f"state {s.state}" for s in seen.states]
     if len(names) > len(STATE_COLOURS):
         return alt.ColorValue(STATE_COLOURS[0])
     return colour_scale("state", dict(zip(names, STATE_COLOURS, strict=False)), _LEGEND if legend else None)
-
-
-def state_name(state: int) -> str:
-    """Return the name of a state in charts."""
-    return f"state {state}"
 
 
 def pair_chart(seen: Inspection) -> Chart:
