@@ -67,12 +67,14 @@ def no_report() -> Iterator[None]:
 
 
 SHARING = (
-    *("cli.test_evaluate", "kernels.test_guards_operations", "paper.test_claims", "paper.test_movielens"),
-    *("paper.test_reproduce", "policies.test_conformance", "simulation.test_results"),
+    *("cli/test_evaluate", "evaluation/test_evaluate", "kernels/test_guards_operations"),
+    *("kernels/test_guards_signatures", "paper/test_claims", "paper/test_movielens", "paper/test_report"),
+    *("paper/test_reproduce", "policies/test_conformance", "simulation/test_results"),
 )
-"""Modules whose tests share results that take seconds."""
+"""How the paths of modules begin whose tests share results that take seconds."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Assign tests to the processes of pytest-xdist.
 
@@ -80,9 +82,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         params = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        groups = ["workers"] if "address" in getattr(item, "fixturenames", ()) else []
-        groups += [name for name in SHARING if item.nodeid.startswith(f"tests/{name.replace('.', '/')}.py")]
+        groups = ["workers"] if {"address", "two_workers"} & {*getattr(item, "fixturenames", ())} else []
+        groups += [path for path in SHARING if item.nodeid.startswith(f"tests/{path}")]
         groups += [value.name for value in params if isinstance(value, Case)]
+        groups += [value for value in params if isinstance(value, str) and value in POLICIES]
         if groups and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(groups[0]))
 

@@ -95,14 +95,6 @@ def em(
     return betas, shares, chance, values
 
 
-def best_em(
-    ratings: Ratings, starts: list[IntArray], states: int, *, prior_sd: float, steps: int
-) -> tuple[int, list[float]]:
-    """Run EM from every start; return the index of the best end, and all ends."""
-    ends = [em(ratings, start, states, prior_sd=prior_sd, steps=steps)[3][-1] for start in starts]
-    return int(np.argmax(ends)), ends
-
-
 def scatter(
     ratings: Ratings, weight: FloatArray, beta: FloatArray, *, pseudo: float = 5.0
 ) -> tuple[FloatArray, FloatArray]:

@@ -180,6 +180,7 @@ def test_a_fit_is_equal_in_memory_on_disk_and_with_workers(
     assert fit_states(ratings, estimator, **options, jobs=2).model.sha256 == expected.model.sha256
 
 
+@pytest.mark.xdist_group("workers")
 @pytest.mark.parametrize(("name", "least"), [("SLOW_KMEANS_RATINGS", 100), ("MAX_EXACT_RATINGS", 300)])
 def test_fits_of_large_logs_are_equal(name: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts of held-out people are subtracted, and clusters come from a sample."""
@@ -231,6 +232,7 @@ def test_item_means_of_a_large_log_take_fewer_passes(monkeypatch: pytest.MonkeyP
     np.testing.assert_allclose(approximate.means, expected.means, atol=1e-3)
 
 
+@pytest.mark.xdist_group("workers")
 @pytest.mark.parametrize("cap", [None, 7])
 def test_counts_are_equal_in_memory_and_with_workers(cap: int | None, tmp_path: Path) -> None:
     log = log_of(300, 9, share=0.8, states=3)  # histories of different lengths, so that weights are not round numbers
@@ -249,6 +251,7 @@ def test_counts_are_equal_in_memory_and_with_workers(cap: int | None, tmp_path: 
         np.testing.assert_allclose(in_memory[0].double_counts, expected.double_counts, rtol=1e-12)
 
 
+@pytest.mark.xdist_group("workers")
 def test_a_killed_worker_does_not_change_a_fit() -> None:
     frame = rows(9, people=80, each=8)
     expected = fit_states(read_ratings(frame), TwoStage(), states=3, taste=False)

@@ -14,6 +14,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.fit import match_orderings
 from lpbandits.model import PreferenceModel
 from tests import naive_recovery as naive
+from tests.conftest import random_orderings
 from tests.synthetic_recovery import arrays_of, log_from, paper_world, quick_fit, raters
 
 
@@ -88,20 +89,11 @@ def test_people_with_labels_of_mixed_types_are_assigned() -> None:
     assert lpb.states_of(model, log)["person"].to_list() == ["ann", "7", str(2**70)]
 
 
-def _model(seed: int, states: int, actions: int) -> PreferenceModel:
-    rng = np.random.default_rng(seed)
-    rows: dict[bytes, list[int]] = {}
-    while len(rows) < states:
-        row = rng.permutation(actions)
-        rows[row.tobytes()] = row.tolist()
-    return PreferenceModel(list(rows.values()))
-
-
 @pytest.mark.jitless
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 5), st.integers(0, 10_000))
 def test_the_matching_is_optimal(states: int, seed: int) -> None:
-    true, fitted = _model(seed, states, 6), _model(seed + 1, states, 6)
+    true, fitted = (PreferenceModel(random_orderings(states, 6, seed + i)) for i in range(2))
     matching = match_orderings(true, fitted)
     losses = [[naive.kendall_loss(a, b) for b in fitted.orderings] for a in true.orderings]
     best = min(
@@ -113,7 +105,7 @@ def test_the_matching_is_optimal(states: int, seed: int) -> None:
 
 
 def test_orders_of_states_and_actions_do_not_matter() -> None:
-    true = _model(1, 4, 12).replace(actions=[f"a{i}" for i in range(12)])
+    true = PreferenceModel(random_orderings(4, 12, 1), actions=[f"a{i}" for i in range(12)])
     order = np.random.default_rng(2).permutation(12)
     place = np.argsort(order)
     fitted = PreferenceModel(place[true.orderings[[2, 0, 3, 1]]], actions=[true.actions[i] for i in order])

@@ -257,10 +257,7 @@ def test_many_actions_are_represented_by_a_sample() -> None:
     assert expected_pairs_right(utilities, errors) == pytest.approx(third, abs=0.01)
 
 
-@pytest.mark.parametrize(("away", "chance"), [(0.0, 0.5), (1.0, 1.0), (-1.0, 0.0)])
-def test_without_errors_a_difference_is_certain(away: float, chance: float) -> None:
-    assert probability_above(np.array([away, 0.0]), np.zeros(2), 0, 1) == chance
-
-
-def test_one_action_has_no_pairs() -> None:
+def test_without_errors_a_difference_is_certain_and_one_action_has_no_pairs() -> None:
+    away = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
+    assert probability_above(away, np.zeros((3, 2)), 0, 1).tolist() == [0.5, 1.0, 0.0]
     assert expected_pairs_right(np.zeros(1), np.zeros(1)) is None

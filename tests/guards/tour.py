@@ -141,7 +141,7 @@ def fit() -> None:
             ratings = lpb.Ratings.from_codes(*rows, **labels)
         else:
             ratings = lpb.Ratings(form(log.offsets), form(log.action), form(log.rating), **labels)
-        fitted = lpb.fit_states(ratings, lpb.TwoStage(), states=2, threads=1)
+        fitted = lpb.fit_states(ratings, lpb.TwoStage(restarts=1), states=2, threads=1)
         lpb.states_of(fitted.model, ratings)
         lpb.fit.fit_bradley_terry(form(np.arange(9).reshape(3, 3)))
     lpb.simulate(lpb.ReplayWorld(fitted.model, ratings, least=4), ["lpbts", "taste"], people=3, rounds=2)

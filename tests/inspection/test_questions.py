@@ -184,13 +184,3 @@ def test_many_states_have_fewer_candidates() -> None:
     search = search_of(model)
     assert search.answers.size <= questions.MAX_CELLS
     assert len(search.informative(3)) == 3
-
-
-def test_large_errors_reduce_the_information() -> None:
-    utilities = [[0.9, 0.1], [0.1, 0.9]]
-    models = (
-        lpb.PreferenceModel([[0, 1], [1, 0]], utilities=utilities, errors=np.full((2, 2), error))
-        for error in (0.0, 1.0, 3.0)
-    )
-    bits = [search_of(model).informative(1)[0].tells for model in models]
-    assert bits[0] > 1.1 * bits[1] > 1.1 * 1.1 * bits[2]

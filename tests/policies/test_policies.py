@@ -124,7 +124,7 @@ def test_asking_twice_draws_again_from_the_same_belief(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_belief_grows_beyond_its_initial_room(case: Case) -> None:
-    k = 40
+    k = 20  # the room grows twice, from 8 to 32
     model = model_for(case.rewards, m=3, k=k)
     grown, roomy = (Agent(case.policy(model), seed=1) for _ in range(2))
     order = np.random.default_rng(0).permutation(k)

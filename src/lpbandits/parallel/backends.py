@@ -33,14 +33,11 @@ CONNECT_SECONDS = 5
 REPLY_SECONDS = 15
 """Seconds for a Dask scheduler to reply."""
 
-WORKER_REPLY_SECONDS = 30
-"""Seconds for the workers of a Dask cluster to reply when it is connected."""
-
-NO_WORKERS_SECONDS = 30
-"""Seconds without workers after which a Dask cluster is given up."""
-
 SILENT_SECONDS = 30
-"""Seconds without a reply or a heartbeat after which a Dask scheduler or worker is reported."""
+"""Seconds without a reply or a heartbeat after which a Dask scheduler or worker is reported.
+
+A cluster without workers is given up after this time, and so is one whose workers do not reply when it is connected.
+"""
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Environment variables of worker processes: one BLAS thread each, because there is one worker per core."""
@@ -180,10 +177,10 @@ class DaskExecutor(Executor):
             return
         try:
             if not workers:  # `wait_for_workers` does not count busy workers that are paused
-                self._client.wait_for_workers(1, timeout=NO_WORKERS_SECONDS)
+                self._client.wait_for_workers(1, timeout=SILENT_SECONDS)
         except TimeoutError:
             raise ResourceError(
-                f"the Dask cluster {self._name} has had no workers for {NO_WORKERS_SECONDS} seconds; start some and "
+                f"the Dask cluster {self._name} has had no workers for {SILENT_SECONDS} seconds; start some and "
                 "run the command again"
             ) from None
         beats = [(worker, about["last_seen"]) for worker, about in workers.items()]
@@ -272,11 +269,10 @@ def _check_versions(client: Any, cluster: str) -> None:
     """Raise if a worker has other versions than this process; for Python, only major and minor version must agree."""
     try:
         names = list(SAME_VERSIONS)
-        versions = client.sync(client.get_versions, packages=names, callback_timeout=WORKER_REPLY_SECONDS)
+        versions = client.sync(client.get_versions, packages=names, callback_timeout=SILENT_SECONDS)
     except TimeoutError:
         raise ResourceError(
-            f"a worker of the Dask cluster {cluster} has not replied for {WORKER_REPLY_SECONDS} seconds; check or end "
-            "it"
+            f"a worker of the Dask cluster {cluster} has not replied for {SILENT_SECONDS} seconds; check or end it"
         ) from None
     for address, worker in versions["workers"].items():
         for name in ("python", *SAME_VERSIONS):
