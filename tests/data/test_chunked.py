@@ -243,12 +243,12 @@ def test_counts_are_equal_in_memory_and_with_workers(cap: int | None, tmp_path: 
         counts = [list(count_states(place, labels, 3, holdout=holdout, **options)) for place in places]
     for z, (in_memory, on_disk) in enumerate(zip(*counts, strict=True)):
         for first, second in zip(in_memory, on_disk, strict=True):
-            assert first is not None
-            assert second is not None
             np.testing.assert_array_equal(first.double_counts, second.double_counts)
             np.testing.assert_array_equal(first.wins, second.wins)
         expected = count_state(compare(log, **options), (labels == z) * 1.0)
-        np.testing.assert_allclose(in_memory[0].double_counts, expected.double_counts, rtol=1e-12)
+        everyone = in_memory[0].plus(in_memory[1])
+        np.testing.assert_allclose(everyone.double_counts, expected.double_counts, rtol=1e-12)
+        np.testing.assert_allclose(everyone.wins, expected.wins, rtol=1e-12)
 
 
 @pytest.mark.xdist_group("workers")
