@@ -33,7 +33,7 @@ def test_policies_of_a_function_play_with_the_same_people_and_random_numbers() -
         return lpb.LpbTS(setting.model, noise=setting.rewards.noise)
 
     world = SyntheticWorld(states=3, actions=4, noise=0.7)
-    policies = {"mine": build, "theirs": "lpbts", "ts": "ts"}
+    policies: dict[str, Any] = {"mine": build, "theirs": "lpbts", "ts": "ts"}
     results, uniform = (simulate(world, policies, people=5, rounds=20, draws=2, first=f) for f in ("prior", "uniform"))
     assert results.difference("mine", "theirs") == (0.0, 0.0)
     assert uniform.settings["first"] == "uniform"
