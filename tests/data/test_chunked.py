@@ -19,15 +19,11 @@ from lpbandits.data import Ratings, read_ratings, reader
 from lpbandits.data import blocks as blocks_
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.reader import open_ratings, spill_ratings
-from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput
-from lpbandits.fit import Em, TwoStage, fit_states, states_of
+from lpbandits.fit import Em, Estimator, Mixture, TwoStage, fit_states, mixture, states_of
 from lpbandits.fit import clusters as cluster
-from lpbandits.fit.comparisons import compare, count_state
 from lpbandits.fit.taste import popularity
-from lpbandits.fit.two_stage import count_states
-from lpbandits.parallel import Threads, Workers, executor_for
-from tests.logs import log_of
+from lpbandits.parallel import Threads, Workers
 
 READINGS: list[dict[str, Any]] = [
     {},
@@ -159,8 +155,10 @@ def test_a_log_that_fits_is_read_into_memory(tmp_path: Path, monkeypatch: pytest
         (TwoStage(scale="raw", shrink=False), {"states": 3, "pairs_per_person": 8}, "dask"),
         (TwoStage(seed=4), {"states": "auto", "max_states": 3}, "processes"),
         (Em(restarts=1, max_steps=20), {"states": 2}, "processes"),
+        (Mixture(restarts=3), {"states": 3}, "processes"),
+        (Mixture(restarts=2), {"states": 2, "pairs_per_person": 8}, "dask"),
     ],
-    ids=["capped", "auto", "em"],
+    ids=["capped", "auto", "em", "mixture", "mixture, capped"],
 )
 def test_a_fit_is_equal_in_memory_on_disk_and_with_workers(
     estimator: Any, options: dict[str, Any], backend: Any, address: str
@@ -189,12 +187,16 @@ def test_fits_of_large_logs_are_equal(name: str, least: int, monkeypatch: pytest
     monkeypatch.setattr(cluster, name, least)
     monkeypatch.setattr(popularity, name, least, raising=False)
     monkeypatch.setattr(fit_, "SLOW_KMEANS_RATINGS", 100)
+    monkeypatch.setattr(mixture, "START_RATINGS", 200)
+    monkeypatch.setattr(mixture, "SAMPLE_RATINGS", 400)
     frame = rows(6, people=90, each=8)
-    expected = fit_states(read_ratings(frame), TwoStage(), states=3)
-    assert expected.report.heldout_people == 9
+    estimators: list[Estimator] = [TwoStage(), Mixture(restarts=3)]
     with spill_ratings(frame) as log:
-        assert fit_states(log, TwoStage(), states=3).model == expected.model
-        assert fit_states(log, TwoStage(), states=3, jobs=2).model == expected.model
+        for estimator in estimators:
+            expected = fit_states(read_ratings(frame), estimator, states=3)
+            assert expected.report.heldout_people == 9
+            assert fit_states(log, estimator, states=3).model == expected.model
+            assert fit_states(log, estimator, states=3, jobs=2).model == expected.model
 
 
 def test_clusters_of_a_sample_agree_with_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,25 +232,6 @@ def test_item_means_of_a_large_log_take_fewer_passes(monkeypatch: pytest.MonkeyP
     gaps = approximate.means - expected.means
     np.testing.assert_allclose(gaps, gaps[0], atol=1e-5)  # the same shift for all actions
     np.testing.assert_allclose(approximate.means, expected.means, atol=1e-3)
-
-
-@pytest.mark.xdist_group("workers")
-@pytest.mark.parametrize("cap", [None, 7])
-def test_counts_are_equal_in_memory_and_with_workers(cap: int | None, tmp_path: Path) -> None:
-    log = log_of(300, 9, share=0.8, states=3)  # histories of different lengths, so that weights are not round numbers
-    labels, holdout = np.arange(300) % 3, np.arange(300) % 5 == 0
-    options: Any = {"pairs_per_person": cap, "seed": 3}
-    with Threads(1) as pool, executor_for(2) as executor:
-        places: list[Blocks] = [Blocks(log, pool), Blocks(write_chunks(log, tmp_path), pool, executor=executor)]
-        counts = [list(count_states(place, labels, 3, holdout=holdout, **options)) for place in places]
-    for z, (in_memory, on_disk) in enumerate(zip(*counts, strict=True)):
-        for first, second in zip(in_memory, on_disk, strict=True):
-            assert first is not None
-            assert second is not None
-            np.testing.assert_array_equal(first.double_counts, second.double_counts)
-            np.testing.assert_array_equal(first.wins, second.wins)
-        expected = count_state(compare(log, **options), (labels == z) * 1.0)
-        np.testing.assert_allclose(in_memory[0].double_counts, expected.double_counts, rtol=1e-12)
 
 
 @pytest.mark.xdist_group("workers")

@@ -60,13 +60,15 @@ print(next(int(line.split()[1]) * 1024 for line in status if line.startswith("Vm
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
 def test_a_fit_stays_below_its_limit() -> None:
-    """The peak is about 510 MB, and without the limit, with counts of all ten states at once, 610 MB.
+    """The peak is about 530 MB, and without the limit, with counts of all ten states at once, 630 MB.
 
-    The first run may compile kernels, which takes some 60 MB.
+    Both vary by some 50 MB with the machine, but together. The first run may compile kernels, which takes some 60 MB.
     """
-    command = [sys.executable, "-c", FITTED, "600MB"]
-    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2)]
-    assert 300e6 < min(int(run.stdout) for run in runs) < 560e6
+    peaks = []
+    for limit in ("8GB", "600MB"):
+        run = subprocess.run([sys.executable, "-c", FITTED, limit], capture_output=True, text=True, check=True)
+        peaks.append(int(run.stdout))
+    assert 300e6 < peaks[1] < min(peaks[0] - 40e6, 600e6)
 
 
 @pytest.fixture
@@ -81,9 +83,10 @@ def two_workers() -> Iterator[Executor]:
 
 
 def assert_equal_counts(states: Iterable[Any], expected: Iterable[Any]) -> None:
-    for (counts, _), (expected_counts, _) in zip(states, expected, strict=True):
-        np.testing.assert_array_equal(counts.double_counts, expected_counts.double_counts)
-        np.testing.assert_array_equal(counts.wins, expected_counts.wins)
+    for parts, expected_parts in zip(states, expected, strict=True):
+        for counts, expected_counts in zip(parts, expected_parts, strict=True):
+            np.testing.assert_array_equal(counts.double_counts, expected_counts.double_counts)
+            np.testing.assert_array_equal(counts.wins, expected_counts.wins)
 
 
 class WatchedBlocks(blocks_.Blocks):

@@ -24,7 +24,6 @@ from lpbandits.kernels.compiler import _Cache
 from lpbandits.paper.movielens import MovieLensTask
 from lpbandits.simulation import rollout
 from lpbandits.simulation.bounds import bound_world
-from lpbandits.simulation.sums import Distribution, to_bins
 from tests.conftest import REWARDS, model_for
 from tests.guards.kernels import kernels, name_of
 from tests.logs import log_of
@@ -152,6 +151,8 @@ def fit() -> None:
     sparse = log_of(120, 200, share=0.06, states=2, levels=5)  # its pairs are counted one by one
     lpb.fit_states(sparse, lpb.TwoStage(), states=1, threads=1)
     lpb.fit_states(log, lpb.Em(restarts=1), states=2, pairs_per_person=20)
+    lpb.fit_states(log, lpb.Mixture(restarts=1), states=2, pairs_per_person=20)
+    lpb.fit_states(sparse, lpb.Mixture(restarts=2), states=2, threads=1)
     person, action = np.divmod(np.arange(2 * 33_000), 2)  # counts need four bytes
     large = lpb.Ratings.from_codes(person, action, action + 1.0, people=tuple(range(33_000)), actions=(0, 1))
     lpb.fit_states(large, lpb.TwoStage(), states=1, taste=False)
@@ -171,8 +172,6 @@ def call_others() -> None:
     ):
         lpb.simulate(world, ["lpbts"], people=2, draws=2, rounds=3)
     bound_world(lpb.SyntheticWorld(states=3, actions=4), people=1)
-    for rounds in (np.ones((2, 3)), np.ones((3, 2)).T):
-        Distribution().add(to_bins(rounds))
 
 
 def compiled_by_a_loop() -> dict[str, list[str]]:

@@ -1,5 +1,7 @@
 """`lpb fit`: from a log of ratings to a model."""
 
+import contextlib
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +28,11 @@ def fit(
     rank: options.Rank = None,
     duplicates: options.Duplicates = "error",
     decimal_comma: options.DecimalComma = False,
-    method: str = typer.Option("two-stage", help="**two-stage** (cluster, then Bradley-Terry) or **em** (mixture)."),
+    method: str = typer.Option(
+        "two-stage",
+        help="**two-stage** (cluster, then Bradley-Terry), **mixture** (of Gaussians, then Bradley-Terry) or **em** "
+        "(mixture of Bradley-Terry models).",
+    ),
     scale: str = typer.Option(
         "cosine",
         help="Features for clustering: **cosine** (ignores how highly and how often a person rates), **raw** (the "
@@ -41,7 +47,9 @@ def fit(
     prior_sd: float = typer.Option(1.0, help="Standard deviation of the Gaussian prior of a utility."),
     pairs_per_person: int | None = typer.Option(None, help="Maximum number of comparisons per person."),
     shrink: bool = typer.Option(True, help="Shrink utilities towards those of the other states."),
-    restarts: int | None = typer.Option(None, help="Number of starts (KMeans 10, or 2 above 5 million ratings; EM 3)."),
+    restarts: int | None = typer.Option(
+        None, help="Number of starts (KMeans 10, or 2 above 5 million ratings; mixture 20; EM 3)."
+    ),
     no_taste: bool = typer.Option(False, "--no-taste", help="Do not fit a taste model (for the policy **taste**)."),
     unpack_limit: options.UnpackLimit = None,
     seed: options.Seed = 0,
@@ -64,13 +72,15 @@ def fit(
     A log larger than memory: `lpb fit 'ratings/*.parquet' --max-memory 8GB --jobs 2 --out model.json`
     """
     from lpbandits import validate
+    from lpbandits.data import open_ratings
     from lpbandits.data.names import read_names
-    from lpbandits.fit import Em, TwoStage, fit_states
+    from lpbandits.fit import fit_states
     from lpbandits.fit.assign import states_of
     from lpbandits.fit.em import slow_note
+    from lpbandits.fit.provenance import METHODS
     from lpbandits.io.atomic import check_table_path, check_writable, write_stream
 
-    validate.as_choice(method, "method", ("two-stage", "em"))
+    validate.as_choice(method, "method", tuple(METHODS))
     number = options.number_of_states(states)
     if out is not None:
         check_writable(out)
@@ -80,16 +90,23 @@ def fit(
     settings: dict[str, Any] = {"scale": scale, "prior_sd": prior_sd, "shrink": shrink, "seed": validate.as_seed(seed)}
     if restarts is not None:
         settings["restarts"] = validate.as_count(restarts, "restarts", high=1000)
-    estimator = TwoStage(**settings) if method == "two-stage" else Em(**settings)
+    estimator = METHODS[method](**settings)
     chosen_workers = options.workers_of(jobs, backend, address)
     most = None if max_memory is None else validate.as_bytes(max_memory, "--max-memory")
-    with options.open_log(
-        ratings,
-        max_memory=most,
-        scratch=scratch,
-        files=None if chosen_workers in (None, 1) else True,
-        **options.read_options(context),
-    ) as (log, read_seconds):
+    started = time.perf_counter()
+    with contextlib.ExitStack() as stack:
+        with progress_bar() as report:
+            opened = open_ratings(
+                ratings,
+                max_memory=most,
+                scratch=scratch,
+                files=None if chosen_workers in (None, 1) else True,
+                progress=report,
+                **options.read_options(context),
+            )
+            log = stack.enter_context(opened)
+        read_seconds = time.perf_counter() - started
+        options.note_layout(log.layout, layout)
         note = slow_note(log) if method == "em" else None
         if note:
             typer.echo(f"note: {note}", err=True)
