@@ -18,10 +18,6 @@ def test_noise_has_a_default_per_family() -> None:
     [
         ({"family": "normal"}, "rewards must .*got 'normal'"),
         ({"noise": 0}, "noise must .*got 0"),
-        ({"noise": -1.0}, "noise .*-1.0"),
-        ({"noise": float("inf")}, "noise must .*got inf"),
-        ({"noise": "loud"}, "noise must .*got 'loud'"),
-        ({"noise": True}, "noise must .*got True"),
         ({"noise": 1e101}, r"noise must .*got 1e\+101"),
         ({"weight": 0}, "weight must .*got 0"),
         ({"family": "poisson", "noise_known": False}, "noise_known must .*poisson.*got False"),

@@ -127,9 +127,9 @@ def as_count(value: Any, name: str, *, low: int = 1, high: int = 2**31 - 1) -> i
     raise invalid(name, f"a whole number from {low} to {high}", value)
 
 
-def as_seed(value: Any, name: str = "seed") -> int:
+def as_seed(value: Any) -> int:
     """Return `value` as a seed: a whole number from 0 to 2⁶³ − 1."""
-    return as_count(value, name, low=0, high=2**63 - 1)
+    return as_count(value, "seed", low=0, high=2**63 - 1)
 
 
 def as_bytes(value: Any, name: str) -> int:

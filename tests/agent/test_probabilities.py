@@ -51,21 +51,6 @@ def test_probabilities_match_the_frequency_of_ask(case: Case, history: str, firs
         assert counts[~common].sum() <= 40
 
 
-@pytest.mark.parametrize("name", ["ts", "lpbts"])
-def test_draws_over_people_and_seeds_follow_the_probabilities(name: str) -> None:
-    case = next(case for case in CASES if (case.name, case.kind) == (name, "gaussian"))
-    policy = case.policy()
-    belief = agent_after(policy, HISTORIES["all"]).belief
-    by_person = [Agent(policy, seed=1, person=p, belief=belief) for p in range(2000)]
-    by_seed = [Agent(policy, seed=s, belief=belief) for s in range(2000)]
-    for agents in (by_person, by_seed):
-        probability = agents[0].probabilities()
-        frequency = np.bincount(np.array([agent.ask() for agent in agents]), minlength=6) / 2000
-        # 4 standard errors of a frequency, and one ask for those that are almost impossible
-        tolerance = 4 * np.sqrt(probability * (1 - probability) / 2000) + 1 / 2000
-        assert np.all(np.abs(frequency - probability) <= tolerance)
-
-
 @given(
     st.lists(st.floats(-5, 5), min_size=1, max_size=4),
     st.lists(st.floats(-5, 5), min_size=1, max_size=4),

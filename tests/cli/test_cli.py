@@ -64,14 +64,6 @@ def test_simulate_writes_tables_charts_and_a_report(arguments: list[str], words:
     assert not re.search(r'(src|href)="https?:', report), "the report must open without a network"
 
 
-def test_simulate_people_of_a_model(tmp_path: Path) -> None:
-    path = tmp_path / "model.json"
-    lpb.PreferenceModel([[0, 1], [1, 0]], means=[[0.9, 0.1], [0.2, 0.7]]).save(path)
-    content = json_output("simulate", "--model", path, "--rewards", "bernoulli", "--people", "20")
-    assert (content["settings"]["world"], content["settings"]["noise"]) == ("means", 0.5)
-    assert content["policies"]["lpbts"]["regret"]["mean"] < 30
-
-
 def test_simulate_replays_people_of_a_log(tmp_path: Path) -> None:
     model, log = tmp_path / "model.json", tmp_path / "log.csv"
     lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["tea", "jam", "milk"]).save(model)

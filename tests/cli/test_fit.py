@@ -106,7 +106,8 @@ def test_binary_ratings_are_simulated_as_bernoulli_rewards(tmp_path: Path) -> No
     log.write_text("\n".join(["person,action,rating", *likes]) + "\n")
     output("fit", log, "--states", "2", "--out", out)
     content = json_output("simulate", "--model", out, "--rewards", "bernoulli", "--people", "2", "--rounds", "5")
-    assert (content["settings"]["rewards"], content["settings"]["noise"]) == ("bernoulli", 0.5)
+    settings = content["settings"]
+    assert (settings["world"], settings["rewards"], settings["noise"]) == ("means", "bernoulli", 0.5)
     assert "mts" in content["policies"]
 
 

@@ -19,15 +19,11 @@ from lpbandits.data import Ratings, read_ratings, reader
 from lpbandits.data import blocks as blocks_
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.reader import open_ratings, spill_ratings
-from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import Em, TwoStage, fit_states, states_of
 from lpbandits.fit import clusters as cluster
-from lpbandits.fit.comparisons import compare, count_state
 from lpbandits.fit.taste import popularity
-from lpbandits.fit.two_stage import count_states
-from lpbandits.parallel import Threads, Workers, executor_for
-from tests.logs import log_of
+from lpbandits.parallel import Threads, Workers
 
 READINGS: list[dict[str, Any]] = [
     {},
@@ -230,25 +226,6 @@ def test_item_means_of_a_large_log_take_fewer_passes(monkeypatch: pytest.MonkeyP
     gaps = approximate.means - expected.means
     np.testing.assert_allclose(gaps, gaps[0], atol=1e-5)  # the same shift for all actions
     np.testing.assert_allclose(approximate.means, expected.means, atol=1e-3)
-
-
-@pytest.mark.xdist_group("workers")
-@pytest.mark.parametrize("cap", [None, 7])
-def test_counts_are_equal_in_memory_and_with_workers(cap: int | None, tmp_path: Path) -> None:
-    log = log_of(300, 9, share=0.8, states=3)  # histories of different lengths, so that weights are not round numbers
-    labels, holdout = np.arange(300) % 3, np.arange(300) % 5 == 0
-    options: Any = {"pairs_per_person": cap, "seed": 3}
-    with Threads(1) as pool, executor_for(2) as executor:
-        places: list[Blocks] = [Blocks(log, pool), Blocks(write_chunks(log, tmp_path), pool, executor=executor)]
-        counts = [list(count_states(place, labels, 3, holdout=holdout, **options)) for place in places]
-    for z, (in_memory, on_disk) in enumerate(zip(*counts, strict=True)):
-        for first, second in zip(in_memory, on_disk, strict=True):
-            assert first is not None
-            assert second is not None
-            np.testing.assert_array_equal(first.double_counts, second.double_counts)
-            np.testing.assert_array_equal(first.wins, second.wins)
-        expected = count_state(compare(log, **options), (labels == z) * 1.0)
-        np.testing.assert_allclose(in_memory[0].double_counts, expected.double_counts, rtol=1e-12)
 
 
 @pytest.mark.xdist_group("workers")

@@ -83,9 +83,10 @@ def two_workers() -> Iterator[Executor]:
 
 
 def assert_equal_counts(states: Iterable[Any], expected: Iterable[Any]) -> None:
-    for (counts, _), (expected_counts, _) in zip(states, expected, strict=True):
-        np.testing.assert_array_equal(counts.double_counts, expected_counts.double_counts)
-        np.testing.assert_array_equal(counts.wins, expected_counts.wins)
+    for parts, expected_parts in zip(states, expected, strict=True):
+        for counts, expected_counts in zip(parts, expected_parts, strict=True):
+            np.testing.assert_array_equal(counts.double_counts, expected_counts.double_counts)
+            np.testing.assert_array_equal(counts.wins, expected_counts.wins)
 
 
 class WatchedBlocks(blocks_.Blocks):

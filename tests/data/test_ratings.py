@@ -2,8 +2,6 @@
 
 import gzip
 import os
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -208,12 +206,6 @@ def test_arrays_and_matrices_are_logs() -> None:
     assert (log.people, log.actions, log.layout) == (("cy", "bo", "ann"), ("x", "y"), "wide")
     assert log.counts.tolist() == [1, 0, 2]
     np.testing.assert_array_equal(log.matrix().toarray(), [[5, 0], [0, 0], [1, 2]])
-
-
-def test_reading_does_not_import_numba_or_sklearn() -> None:
-    code = "import sys, lpbandits.data.reader; print([m for m in ('sklearn', 'numba') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_a_matrix_does_not_share_memory_with_the_log() -> None:

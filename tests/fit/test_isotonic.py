@@ -48,14 +48,9 @@ def test_isotonic_of_known_cases_does_not_change_its_input() -> None:
     ("values", "weights", "message"),
     [
         ([1.0, np.nan], None, r"values\[1\].*nan"),
-        ([1.0, -np.inf], None, r"values\[1\].*-inf"),
         ([[1.0]], None, r"values.*1×1"),
-        (3.0, None, "values"),
-        (["a"], None, "values"),
         ([1.0, 2.0], [1.0], "weights"),
         ([1.0, 2.0], [1.0, 0.0], r"weights\[1\].* 0"),
-        ([1.0, 2.0], [-1.0, 1.0], r"weights\[0\].*-1"),
-        ([1.0, 2.0], [1.0, np.nan], r"weights\[1\].*nan"),
     ],
 )
 def test_isotonic_refuses_invalid_values(values: object, weights: object, message: str) -> None:

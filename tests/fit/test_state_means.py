@@ -9,7 +9,7 @@ import pytest
 import lpbandits as lpb
 from lpbandits.data import Ratings
 from lpbandits.fit import Em, TwoStage, match_orderings
-from lpbandits.fit.estimator import Estimator
+from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.fit.state_means import state_means
 from lpbandits.fit.taste.popularity import as_standardized
 from lpbandits.fit.uncertainty import Scatter
@@ -104,17 +104,14 @@ def test_memberships_of_em_are_joined_with_their_states() -> None:
     chance = estimate.membership
     assert chance is not None
     np.testing.assert_allclose(chance.sum(axis=1), 1.0)
-    joined = (
-        Em(shrink=False)
-        .estimate(
-            (*estimate.fits, estimate.fits[0]),
-            np.append(estimate.shares, 0.0),
-            estimate.labels,
-            Scatter(np.zeros((3, 6)), np.zeros((3, 6))),
-            membership=np.column_stack([0.25 * chance[:, 0], chance[:, 1], 0.75 * chance[:, 0]]),
-        )
-        .distinct()
-    )
+    fits = (*estimate.fits, estimate.fits[0])
+    joined = Estimate(
+        fits,
+        np.append(estimate.shares, 0.0),
+        estimate.labels,
+        *Scatter(np.zeros((3, 6)), np.zeros((3, 6))).utilities(fits, prior_sd=1.0, shrink=False),
+        membership=np.column_stack([0.25 * chance[:, 0], chance[:, 1], 0.75 * chance[:, 0]]),
+    ).distinct()
     assert joined.membership is not None
     np.testing.assert_allclose(joined.membership, chance[:, np.argsort(-estimate.shares)])
 

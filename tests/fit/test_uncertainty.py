@@ -9,6 +9,7 @@ from scipy.special import logit, ndtr
 from lpbandits.data import Ratings
 from lpbandits.fit import Em, TwoStage, fit_bradley_terry
 from lpbandits.fit import uncertainty as module
+from lpbandits.fit.bradley_terry import BradleyTerry
 from lpbandits.fit.comparisons import Comparisons, compare, count_wins
 from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.uncertainty import (
@@ -18,7 +19,6 @@ from lpbandits.fit.uncertainty import (
     probability_above,
     rank_intervals,
     scatter_sums,
-    shrink_states,
 )
 from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray
@@ -29,6 +29,12 @@ from tests.synthetic_recovery import arrays_of, log_from, quick_fit, raters, rea
 
 def scatter(comparisons: Comparisons, weight: FloatArray, utilities: FloatArray) -> Scatter:
     return Scatter.of(scatter_sums(comparisons, weight, utilities, threads=Threads(1)))
+
+
+def fits_of(utilities: FloatArray) -> list[BradleyTerry]:
+    """Return fits with these utilities, in which all actions were compared."""
+    compared = np.zeros(utilities.shape[1], dtype=np.bool_)
+    return [BradleyTerry(row, np.full_like(row, np.nan), 1, True, compared, compared.astype(int)) for row in utilities]
 
 
 @pytest.mark.jitless
@@ -133,7 +139,7 @@ def test_equal_errors_give_the_formulas(m: int, k: int, seed: int, variance: flo
     rng = np.random.default_rng(seed)
     values = rng.normal(0, 1, (m, m)) @ rng.normal(0, 1, (m, k))
     scatter = Scatter(np.full((m, k), 1 / variance), np.full((m, k), 1 / variance))
-    shrunk, spreads = shrink_states(values, np.ones((m, k), dtype=np.bool_), scatter, prior_sd=1e6)
+    shrunk, spreads, _ = scatter.utilities(fits_of(values), prior_sd=1e6, shrink=True)
     mean, cov = naive.even_population(values, variance)
     for a in range(k):
         wanted, errors = naive.conditional(values[:, a], np.full(m, variance), mean, cov)
@@ -164,7 +170,7 @@ def test_the_shrinkage_of_the_prior_is_undone() -> None:
     seen = rng.normal(0, 1, k) + rng.normal(0, np.sqrt(1 / bend), k)
     fitted = seen * bend / (bend + 1)  # a prior of sd 1
     scatter = Scatter(np.full((1, k), bend), np.full((1, k), bend))
-    shrunk, errors = shrink_states(fitted[None], np.ones((1, k), dtype=np.bool_), scatter, prior_sd=1.0)
+    shrunk, errors, _ = scatter.utilities(fits_of(fitted[None]), prior_sd=1.0, shrink=True)
     slope = float(shrunk[0] @ fitted / (fitted @ fitted))
     # In 30 other draws the sd of the slope was 0.006, of the error 0.0018: these are four.
     assert abs(slope - 1) < 4 * 0.006

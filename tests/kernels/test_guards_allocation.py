@@ -13,9 +13,8 @@ from lpbandits.decisions.kernels.deciding import kernel_of
 from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.kernels.outcomes import duelled, rewarded
 from lpbandits.policies import POLICIES, Setting, make_policy
-from lpbandits.simulation import rollout
 from lpbandits.simulation.kernels import offer_once, offer_sets, rollout_of
-from tests.conftest import REWARDS, model_for, population_for
+from tests.conftest import REWARDS, model_for
 from tests.guards.kernels import allocating, looked_on
 from tests.logs import log_of
 
@@ -76,16 +75,6 @@ def test_a_kernel_that_allocates_does_not_compile() -> None:
 
     with pytest.raises(NumbaError, match="zeros"):
         allocates(3)
-
-
-@pytest.mark.parametrize("name", POLICIES)
-def test_rounds_and_people_allocate_nothing(name: str, allocations: Any) -> None:
-    model = model_for(GAUSSIAN)
-    policy = make_policy(name, Setting(model, GAUSSIAN))
-    before = allocations()
-    for people, rounds in ((1, 3), (4, 12)):
-        rollout(policy, population_for(model, GAUSSIAN, people=people), rounds=rounds, seed=1)
-    assert allocations() == before
 
 
 def test_a_fit_of_more_people_allocates_no_more_arrays(allocations: Any) -> None:

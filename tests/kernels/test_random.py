@@ -58,16 +58,6 @@ def test_every_part_of_the_address_matters() -> None:
     assert len(draws) == 7
 
 
-@pytest.mark.parametrize("part", ["seed", "person", "round_", "purpose", "index"])
-def test_neighbouring_addresses_are_uniform_and_uncorrelated(part: str) -> None:
-    address = {"seed": 1, "person": 2, "round_": 3, "purpose": 4, "index": 5}
-    u = np.array([kernels.uniform(**{**address, part: i}) for i in range(2000)])
-    # the Kolmogorov-Smirnov statistic of 2000 true uniforms exceeds this once in 10⁴
-    assert stats.kstest(u, "uniform").statistic < 2.23 / np.sqrt(2000)
-    # 4 standard errors of a correlation
-    assert abs(np.corrcoef(u[:-1], u[1:])[0, 1]) < 4 / np.sqrt(1999)
-
-
 def test_normal_quantile_equals_scipys_in_all_its_branches() -> None:
     p = np.concatenate([np.logspace(-300, -1, 200), np.linspace(0.07, 0.93, 200), 1 - np.logspace(-15, -1, 50)])
     got = [kernels.normal_quantile(float(x)) for x in p]

@@ -12,10 +12,7 @@ import lpbandits as lpb
 from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Policy, Setting, make_policy
-from lpbandits.policies.evidences import Paired
-from lpbandits.policies.rules import Sample
 from lpbandits.policies.rules.double_thompson import gamma
-from lpbandits.rewards import Rewards
 from lpbandits.simulation import rollout, simulate
 from lpbandits.views.tables import comparison
 from lpbandits.worlds import Population
@@ -26,7 +23,6 @@ from tests.simulation.agents import FIRST_PERSON, SEED, allowed_at
 
 GAUSSIAN = REWARDS["gaussian"]
 NAMES = ON_DUELS
-BOTH = ["lpb-duel", "double-ts"]
 
 
 def duel_policy(name: str, model: PreferenceModel) -> Policy:
@@ -184,49 +180,6 @@ def test_paired_rewards_are_duels(data: st.DataObject) -> None:
     restored.tell(1, 9.0)
     agent.tell(1, 9.0)
     np.testing.assert_array_equal(agent.posterior, restored.posterior)
-
-
-def test_paired_rewards_with_a_single_state() -> None:
-    model = PreferenceModel([[0, 1]], means=[[1.0, 0.0]])
-    trace = rollout(Policy(model, Paired(), Sample()), population_for(model, Rewards(), people=2), rounds=5, seed=0)
-    np.testing.assert_array_equal(trace.actions, 0)
-
-
-def test_lpb_duel_is_far_below_the_unstructured_baseline_and_finds_the_state() -> None:
-    # m=5, k=10, T=500, fresh seed: about 50 against 340; the baseline's standard error is about 5
-    world = lpb.SyntheticWorld(states=5, actions=10, scale="different")
-    results = simulate(world, BOTH, people=6, rounds=500, draws=6, seed=4321)
-    ours, theirs = results["lpb-duel"], results["double-ts"]
-    assert ours.regret.mean[-1] < 0.35 * theirs.regret.mean[-1]
-    assert ours.weak is not None
-    assert theirs.weak is not None
-    assert ours.weak.mean[-1] < 0.35 * theirs.weak.mean[-1]
-    # duels with the best action cannot distinguish states that share it, so take people with a unique best action
-    final = []
-    for draw in range(6):
-        crowd_ = world.draw(people=6, seed=4321, draw=draw)
-        tops = crowd_.model.orderings[:, 0]
-        alone = np.array([np.sum(tops == tops[z]) == 1 for z in crowd_.truth])
-        final += ours.people["true_state"][draw * 30 : draw * 30 + 30][alone].tolist()
-    assert np.mean(final) > 0.93
-
-
-def test_it_recovers_from_a_misleading_start() -> None:
-    # five duels against the truth put the posterior on the wrong state; exploration must correct it
-    model = PreferenceModel([[0, 1], [1, 0]])
-    rng = np.random.default_rng(3)
-    recovered = 0
-    for person in range(40):
-        agent = lpb.Agent(lpb.LpbDuel(model), seed=5, person=person)
-        for _ in range(5):
-            agent.tell_duel(1, 0)
-        for _ in range(300):
-            one, other = agent.ask_pair()
-            better = rng.random() < 0.8
-            pair = sorted((one, other), key=str)
-            agent.tell_duel(*(pair if better else pair[::-1]))
-        recovered += agent.posterior[0] > 0.99
-    assert recovered >= 38
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ from lpbandits.simulation import rollout
 from lpbandits.typing import FloatArray, IntArray
 from tests import naive
 
+pytestmark = pytest.mark.xdist_group("lpbts-marginal")  # one process compiles this policy
+
 
 def belief_of(policy: LpbTS, counts: FloatArray, means: FloatArray) -> Belief:
     """Return the policy's belief after `counts` rewards of each action with these means."""

@@ -130,7 +130,6 @@ VALID: dict[str, Any] = {"means": [0.5, -0.5], "factors": [[1.0], [2.0]], "varia
         ({"means": np.zeros((2, 2))}, "means"),
         ({"factors": [[1.0]]}, "factors"),
         ({"variances": [0.5, 0.0]}, r"variances.*0.0001.*0"),
-        ({"variances": [0.5, -1.0]}, r"variances.*-1"),
         ({"offset": -0.1}, "offset .*-0.1"),
         ({"lasting": 1.0}, "lasting .*1"),
         ({"calibration": 0.0}, "calibration .*0"),

@@ -36,26 +36,6 @@ def test_a_user_world_runs() -> None:
     assert len(repr(results["lpbts"])) < 120
 
 
-@pytest.mark.parametrize(
-    ("changes", "match"),
-    [
-        ({"truth": [0, 2]}, r"truth\[1\] must .*got 2"),
-        ({"truth": [-2, 0]}, "truth.*-2"),
-        ({"truth": [0]}, "truth must .*2 .*got 1"),
-        ({"means": [[1.0, 2.0]] * 2}, "means must .*got 2×2"),
-        ({"means": [[1.0, 2.0, np.nan]] * 2}, "means"),
-        ({"offered": [[[2, 1]]]}, "offered"),
-        ({"offered": [[[0, 3]]]}, "offered.*0 to 2"),
-        ({"offered": [[[-1, 1]]]}, "offered"),
-        ({"offered": [[0, 1]]}, "offered.*people × rounds × actions"),
-    ],
-)
-def test_invalid_populations_are_errors(changes: dict[str, Any], match: str) -> None:
-    valid: dict[str, Any] = {"model": MODEL, "truth": [0, 1], "means": MEANS, "rewards": lpb.Rewards()}
-    with pytest.raises(lpb.InvalidInput, match=match):
-        lpb.worlds.Population(**{**valid, **changes})
-
-
 OTHER_SIZE = lpb.PreferenceModel([[0, 1, 2, 3]])
 OTHER_LABELS = MODEL.replace(actions=[2, 1, 0])
 

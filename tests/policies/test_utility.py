@@ -110,21 +110,6 @@ def test_information_directed_sampling_has_less_regret_than_lpbts(world: Synthet
     assert results["lpb-ids"].regret.mean[-1] < most * results["lpbts"].regret.mean[-1]
 
 
-@pytest.mark.filterwarnings("ignore::lpbandits.errors.LockInWarning")
-def test_greedy_locks_in_if_actions_repeat() -> None:
-    results = simulate(
-        SyntheticWorld(states=5, actions=10, scale="different"),
-        {
-            "greedy": lambda s: Policy(s.model, lpb.evidences.Utility(s.rewards.as_guess), lpb.rules.Greedy()),
-            "lpb-ids": "lpb-ids",
-        },
-        people=20,
-        draws=4,
-        seed=5,
-    )
-    assert results["greedy"].regret.mean[-1] > 2 * results["lpb-ids"].regret.mean[-1]
-
-
 @pytest.mark.parametrize("size", [(20, 20), (40, 8)], ids=str)
 def test_relabelling_actions_relabels_the_probabilities(size: tuple[int, int]) -> None:
     model = SyntheticWorld(states=size[0], actions=size[1]).draw(people=1, seed=3).model

@@ -35,6 +35,7 @@ DECIDE = (
     ("code", "absent"),
     [
         ("import lpbandits;", "numba sklearn altair polars scipy joblib typer rich"),
+        ("import lpbandits.data.reader;", "numba sklearn"),
         ("import lpbandits as lpb; lpb.PreferenceModel([[0, 1]]);", "numba sklearn altair polars"),
         (DECIDE, "sklearn altair polars joblib rich"),
         ("import lpbandits.paper.reproduce, lpbandits.evaluation;", "scipy.stats"),  # a third of a second per worker

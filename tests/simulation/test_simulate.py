@@ -8,22 +8,11 @@ import pytest
 import lpbandits as lpb
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import Setting
-from lpbandits.simulation import rollout, run, simulate
+from lpbandits.simulation import run, simulate
 from lpbandits.worlds import SyntheticWorld
 from tests.conftest import ANYWHERE
 
 WORLD = SyntheticWorld(states=3, actions=4)
-
-
-def test_draws_differ_and_people_have_their_own_random_streams() -> None:
-    results = simulate(WORLD, ["lpbts"], people=4, rounds=12, draws=3, seed=5)
-    regret = results["lpbts"].people["regret"].reshape(3, 12)
-    for draw in range(3):
-        population = WORLD.draw(people=4, seed=5, draw=draw)
-        trace = rollout(lpb.LpbTS(population.model), population, rounds=12, seed=5, first_person=draw * 12)
-        np.testing.assert_allclose(trace.regret.sum(axis=1), regret[draw], rtol=1e-12)
-    assert len({regret[draw].tobytes() for draw in range(3)}) == 3
-    np.testing.assert_array_equal(results["lpbts"].people["draw"], np.repeat([0, 1, 2], 12))
 
 
 def test_results_depend_on_the_seed_and_not_on_later_rounds() -> None:
@@ -44,20 +33,17 @@ def test_policies_of_a_function_play_with_the_same_people_and_random_numbers() -
         return lpb.LpbTS(setting.model, noise=setting.rewards.noise)
 
     world = SyntheticWorld(states=3, actions=4, noise=0.7)
-    results = simulate(world, {"mine": build, "theirs": "lpbts", "ts": "ts"}, people=5, rounds=20, draws=2)
+    policies: dict[str, Any] = {"mine": build, "theirs": "lpbts", "ts": "ts"}
+    results, uniform = (simulate(world, policies, people=5, rounds=20, draws=2, first=f) for f in ("prior", "uniform"))
     assert results.difference("mine", "theirs") == (0.0, 0.0)
+    assert uniform.settings["first"] == "uniform"
+    assert uniform.difference("mine", "theirs") != (0.0, 0.0)  # `build` ignores it
     np.testing.assert_array_equal(results["mine"].people["state"], results["ts"].people["state"])
     assert list(results.policies) == ["mine", "theirs", "ts"]
-    assert {(s.model.n_states, s.rewards.sd, s.rounds, s.first) for s in seen} == {(3, 0.7, 20, "prior")}
+    assert {(s.model.n_states, s.rewards.sd, s.rounds, s.first) for s in seen} == {
+        (3, 0.7, 20, first) for first in ("prior", "uniform")
+    }
     assert len({s.model for s in seen}) == 2
-
-
-def test_first_changes_policies_that_sample_a_state() -> None:
-    runs = {first: simulate(WORLD, ["lpbts", "ts"], people=40, rounds=1, first=first) for first in ("prior", "uniform")}
-    prior, uniform = runs["prior"]["lpbts"], runs["uniform"]["lpbts"]
-    assert prior.regret.mean[0] != uniform.regret.mean[0]
-    np.testing.assert_array_equal(runs["prior"]["ts"].regret.mean, runs["uniform"]["ts"].regret.mean)
-    assert runs["uniform"].settings["first"] == "uniform"
 
 
 def test_settings_and_progress() -> None:
@@ -75,19 +61,14 @@ def test_settings_and_progress() -> None:
     [
         (["lpbts", "nope"], {}, "policy must .*got 'nope'"),
         ("lpbts", {}, "policies must .*got 'lpbts'"),
-        (7, {}, "policies must .*got 7"),
-        ({"x": lambda setting: setting}, {}, "policy 'x' must .*got"),
         ([], {}, "policies must .*got none"),
-        ({}, {}, "policies must .*got none"),
         (["ts", "ts"], {}, "policies must .*got 'ts' twice"),
         ([3], {}, "policy must .*got 3"),
         ({"x": "nope"}, {}, "policy .*'nope'"),
         (["ts"], {"people": 0}, "people must .*got 0"),
         (["ts"], {"rounds": 0}, "rounds .*0"),
-        (["ts"], {"rounds": 2.5}, "rounds .*2.5"),
         (["ts"], {"draws": -1}, "draws .*-1"),
         (["ts"], {"progress": 3}, "progress must .*got 3"),
-        ({"x": lambda _: lpb.TS(lpb.PreferenceModel([[0, 1]]))}, {}, "policy 'x' must .*4 actions.*got 2"),
         (["ts", "lpb-duel"], {}, "same feedback.*'ts'.*'lpb-duel'"),
         (["ts"], {"seed": 2**63}, "seed .*9223372036854775808"),
         (["ts"], {"threads": 0}, "threads .*0"),

@@ -46,17 +46,6 @@ def test_swaps_equal_the_naive_twin(seed: int, draw: int, scale: str, swap: floa
         np.testing.assert_array_equal(people.means[p, swapped], usual.means[p, ordering])
 
 
-@pytest.mark.parametrize(("actions", "error"), [(3, 0.7), (8, 0.02), (8, 0.2)])
-def test_the_model_has_the_given_expected_error(actions: int, error: float) -> None:
-    world = SyntheticWorld(states=2, actions=actions, model_error=error)
-    errors = []
-    for draw in range(300):
-        people = world.draw(people=1, seed=4, draw=draw)
-        # only the first state: the noise of the second is drawn again if the orderings are equal
-        errors.append(1 - stats.kendalltau(people.means[0], -people.model.ranks[0]).statistic)
-    assert abs(np.mean(errors) - error) < 4 * np.std(errors, ddof=1) / np.sqrt(len(errors))  # four standard errors
-
-
 @given(st.integers(2, 40), st.floats(1e-6, 1 - 1e-6))
 def test_the_noise_gives_the_expected_error(actions: int, error: float) -> None:
     noise = noise_for(error, actions)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
@@ -92,30 +91,6 @@ def test_synthetic_orderings_sort_the_naive_keys() -> None:
     np.testing.assert_array_equal(model.orderings[0], np.argsort(keys))
 
 
-def test_synthetic_orderings_are_uniform_and_distinct() -> None:
-    world = SyntheticWorld(states=1, actions=3)
-    rows = [tuple(world.draw(people=1, seed=0, draw=d).model.orderings[0].tolist()) for d in range(1200)]
-    counts = np.array([rows.count(row) for row in set(rows)])
-    assert len(counts) == 6
-    assert stats.chisquare(counts).pvalue > 1e-4
-    every = SyntheticWorld(states=6, actions=3).draw(people=1, seed=0).model
-    assert len({tuple(row) for row in every.orderings.tolist()}) == 6
-
-
-@pytest.mark.parametrize(("scale", "low", "width"), [("same", 11.0, 1.0), ("different", 8.0, 4.0)])
-def test_synthetic_means_have_the_distributions_of_the_paper(scale: str, low: float, width: float) -> None:
-    # m = 5, k = 10, Δ = 0.2, ε = 0.05; C = 9 or C̄ = 6, γ = 0.4
-    tops, gaps = [], []
-    for draw in range(80):
-        population = SyntheticWorld(scale=scale).draw(people=1, seed=1, draw=draw)
-        by_rank = np.take_along_axis(population.means, population.model.orderings[population.truth], axis=1)
-        tops.append(by_rank[:, 0])
-        gaps.append(-np.diff(by_rank, axis=1).ravel())
-    # Kolmogorov-Smirnov at level 10⁻⁴
-    assert stats.kstest(np.concatenate(tops), stats.uniform(low, width).cdf).pvalue > 1e-4
-    assert stats.kstest(np.concatenate(gaps), stats.uniform(0.2, 0.05).cdf).pvalue > 1e-4
-
-
 def test_with_the_same_scale_the_model_has_the_means_of_the_people() -> None:
     population = SyntheticWorld(states=3, actions=4).draw(people=5, seed=2)
     assert population.model.means is not None
@@ -138,7 +113,6 @@ def test_with_different_scales_the_model_has_the_expected_means(gaps: str) -> No
     ("settings", "message"),
     [
         ({"states": 0}, "states must .*got 0"),
-        ({"states": 2.5}, "states .*2.5"),
         ({"actions": -1}, "actions .*-1"),
         ({"states": 7, "actions": 3}, "states must .*6.*got 7"),
         ({"scale": "equal"}, "scale must .*got 'equal'"),
@@ -149,12 +123,10 @@ def test_with_different_scales_the_model_has_the_expected_means(gaps: str) -> No
         ({"spread": -1}, "spread .*-1"),
         ({"gaps": "wide"}, "gaps must .*got 'wide'"),
         ({"swap": 1.5}, "swap must .*got 1.5"),
-        ({"swap": NAN}, "swap must .*got nan"),
         ({"model_error": -0.1}, "model_error must .*got -0.1"),
         ({"model_error": 1}, "model_error must .*got 1"),
         ({"model_error": 0.1, "actions": 1, "states": 1}, "model_error must .*got 0.1"),
         ({"assumed_noise": 0}, "assumed_noise must .*got 0"),
-        ({"assumed_noise": "1"}, "assumed_noise must .*got '1'"),
         ({"noise_family": "cauchy"}, "noise_family must .*got 'cauchy'"),
     ],
 )
@@ -174,6 +146,11 @@ def test_invalid_synthetic_settings_raise(settings: dict[str, Any], message: str
         ({"tails": "student", "comparison": "bradley-terry"}, "tails must .*bradley-terry"),
         ({"truth": [2]}, r"truth\[0\] must .*got 2"),
         ({"truth": [0, 1]}, "truth must .*1 people.*got 2"),
+        ({"truth": [-2]}, "truth.*-2"),
+        ({"means": [[1.0, 2.0, 3.0]]}, "means must .*got 1×3"),
+        ({"means": [[1.0, NAN]]}, r"means\[0, 1\].*nan"),
+        ({"offered": [[[0, 2]]]}, "offered.*0 to 1"),
+        ({"offered": [[[-1, 1]]]}, "offered"),
         ({"means": np.empty((0, 2))}, "means must have at least one row"),
         ({"means": [[1.0, INF]], "replayed": True}, "finite"),
         ({"means": [[NAN, NAN]], "replayed": True}, "means.*person 0"),
@@ -195,7 +172,6 @@ def test_invalid_populations_raise(settings: dict[str, Any], message: str) -> No
         ([[1.0, 2.0]], {}, r"means must .*shape 2×2, got 1×2"),
         ([[1.0, NAN], [0.0, 1.0]], {}, r"means\[0, 1\] .*nan"),
         ([[1.0, 2.0]], {"truth": [2]}, r"truth\[0\] must .*got 2"),
-        ([[1.0, 2.0]], {"truth": [0.5]}, r"truth\[0\] .*0.5"),
         ([[1.0, 2.0]], {"truth": [0, 1]}, r"means must .*shape 2×2, got 1×2"),
         ([[1.0, 2.0], [0, 0]], {"rewards": Rewards("bernoulli")}, r"means\[0, 1\] must .*got 2"),
         ([[1.0, 501.0], [0, 0]], {"rewards": Rewards("poisson")}, r"means\[0, 1\] .*501"),

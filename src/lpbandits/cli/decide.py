@@ -1,7 +1,7 @@
 """`lpb decide`: the next action for each person of a history."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -87,7 +87,10 @@ def decide(
 
 def _show(summary: "Summary") -> None:
     if summary.out is None and summary.people:
-        rows = [[_cell(value) for value in row] for row in summary.first.rows()]
+        rows = [
+            [significant(cell) if cell is None or isinstance(cell, float) else display(cell) for cell in row]
+            for row in summary.first.rows()
+        ]
         title = f"First {len(rows)} of {pluralize(summary.people, 'decision')} (--out writes all)"
         print_table(title, summary.first.columns, rows)
         say("")
@@ -102,7 +105,3 @@ def _show(summary: "Summary") -> None:
     say("\n" + "; ".join([*parts, f"{summary.seconds:.2f} s"]), style="dim")
     if summary.out is not None:
         say(f"Decisions: {display(summary.out, None)}")
-
-
-def _cell(value: Any) -> str:
-    return "–" if value is None else significant(value) if isinstance(value, float) else display(value)

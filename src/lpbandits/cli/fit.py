@@ -1,5 +1,7 @@
 """`lpb fit`: from a log of ratings to a model."""
 
+import contextlib
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,6 +66,7 @@ def fit(
     A log larger than memory: `lpb fit 'ratings/*.parquet' --max-memory 8GB --jobs 2 --out model.json`
     """
     from lpbandits import validate
+    from lpbandits.data import open_ratings
     from lpbandits.data.names import read_names
     from lpbandits.fit import Em, TwoStage, fit_states
     from lpbandits.fit.assign import states_of
@@ -83,13 +86,20 @@ def fit(
     estimator = TwoStage(**settings) if method == "two-stage" else Em(**settings)
     chosen_workers = options.workers_of(jobs, backend, address)
     most = None if max_memory is None else validate.as_bytes(max_memory, "--max-memory")
-    with options.open_log(
-        ratings,
-        max_memory=most,
-        scratch=scratch,
-        files=None if chosen_workers in (None, 1) else True,
-        **options.read_options(context),
-    ) as (log, read_seconds):
+    started = time.perf_counter()
+    with contextlib.ExitStack() as stack:
+        with progress_bar() as report:
+            opened = open_ratings(
+                ratings,
+                max_memory=most,
+                scratch=scratch,
+                files=None if chosen_workers in (None, 1) else True,
+                progress=report,
+                **options.read_options(context),
+            )
+            log = stack.enter_context(opened)
+        read_seconds = time.perf_counter() - started
+        options.note_layout(log.layout, layout)
         note = slow_note(log) if method == "em" else None
         if note:
             typer.echo(f"note: {note}", err=True)

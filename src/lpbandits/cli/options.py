@@ -3,8 +3,7 @@
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,7 +16,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.text import display
 
 if TYPE_CHECKING:
-    from lpbandits.data import ChunkedRatings, Ratings
+    from lpbandits.data import Ratings
     from lpbandits.parallel import Workers
 
 Jobs = Annotated[
@@ -126,24 +125,11 @@ def read_log(source: Path, **options: Any) -> "tuple[Ratings, float]":
     start = time.perf_counter()
     with progress_bar("reading"):
         log = read_ratings(source, **options)
-    _note_layout(log.layout, options.get("layout", "auto"))
+    note_layout(log.layout, options.get("layout", "auto"))
     return log, time.perf_counter() - start
 
 
-@contextmanager
-def open_log(source: Path, **options: Any) -> "Iterator[tuple[Ratings | ChunkedRatings, float]]":
-    """Yield a log in memory or on disk, and the seconds that reading took."""
-    from lpbandits.data import open_ratings
-
-    start = time.perf_counter()
-    with ExitStack() as stack:
-        with progress_bar() as report:
-            log = stack.enter_context(open_ratings(source, progress=report, **options))
-        _note_layout(log.layout, options["layout"])
-        yield log, time.perf_counter() - start
-
-
-def _note_layout(layout: str, requested: str) -> None:
+def note_layout(layout: str, requested: str) -> None:
     """Print the detected layout to stderr if it is not one rating per row."""
     if requested == "auto" and layout in _LAYOUTS:
         typer.echo(f"note: read as {layout}: {_LAYOUTS[layout]} (see --layout)", err=True)

@@ -161,13 +161,6 @@ class Cleaner:
             self.dropped["repeated_ratings"] = 0
         self.dropped |= dict.fromkeys(REASONS, 0)
 
-    def encode(self, frame: pl.DataFrame) -> NDArray[Any]:
-        """Return clean rows as `ROW`."""
-        rows = np.empty(len(frame), dtype=ROW)
-        rows["row"], rows["rating"] = frame["row"], frame["rating"]
-        rows["person"], rows["action"] = self._people.of(frame["person"]), self._actions.of(frame["action"])
-        return rows
-
     def clean(
         self, buckets: Iterable[NDArray[Any]], hold: Callable[[Iterable[Bucket]], Iterable[Bucket]] = list
     ) -> Iterator[Bucket]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from lpbandits import validate
 from lpbandits.data.blocks import largest_block
@@ -173,15 +174,25 @@ def open_ratings(
             with table.readable():
                 rows = clean.rows if spill else clean.rows.collect(engine="streaming").lazy()
                 people, actions = count_labels(rows, BATCH)
-            cleaner = Cleaner(table, settings, clean, Codes(people["person"]), Codes(actions["action"]))
+            codes = {"person": Codes(people["person"]), "action": Codes(actions["action"])}
+            cleaner = Cleaner(table, settings, clean, codes["person"], codes["action"])
             if not spill and files is None and limit is not None and _fit_size(people, len(actions)) > limit:
                 spill, folder = True, stack.enter_context(temporary_folder())
+            frames: Iterable[pl.DataFrame] = (
+                rows.collect_batches(chunk_size=BATCH, lazy=True, engine="streaming") if spill else [rows.collect()]
+            )
+            batches = (  # of `ROW`
+                frame.with_columns(pl.Series(role, code.of(frame[role])) for role, code in codes.items())
+                .cast({"row": pl.Int64})
+                .to_numpy(structured=True)
+                for frame in frames
+            )
             log: Ratings | ChunkedRatings
             if spill:
-                log = _spill(table, rows, people, cleaner, folder, limit, report)
+                log = _spill(table, batches, people, cleaner, folder, limit, report)
             else:
                 check_count(int(people["len"].sum()))
-                ((counts, action, rating),) = cleaner.clean([cleaner.encode(rows.collect())])
+                ((counts, action, rating),) = cleaner.clean(batches)
                 labels = cleaner.people, cleaner.actions
                 log = Ratings.trusted(offsets_of(counts), action, rating, *labels, cleaner.layout, cleaner.dropped)
                 report("read", 1, 1)
@@ -242,7 +253,7 @@ def _fit_size(people: pl.DataFrame, n_actions: int) -> int:
 
 def _spill(
     table: Table,
-    rows: pl.LazyFrame,
+    batches: Iterable[NDArray[Any]],
     people: pl.DataFrame,
     cleaner: Cleaner,
     folder: Path,
@@ -256,10 +267,9 @@ def _spill(
     n_buckets, done = int(bucket_of[-1]) + 1, 0
     scratch = Scratch(folder, needed=ROW.itemsize * n_ratings)
     with table.readable():
-        for frame in rows.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
-            batch = cleaner.encode(frame)
+        for batch in batches:
             scratch.scatter(bucket_of[batch["person"]], batch)
-            report("read", done := done + len(frame), n_ratings)
+            report("read", done := done + len(batch), n_ratings)
 
     def reported(stage: str, items: Iterable[T]) -> Iterator[T]:
         for number, item in enumerate(items, start=1):

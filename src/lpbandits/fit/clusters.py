@@ -57,6 +57,8 @@ def cluster_people(
 ) -> Clusters:
     """Cluster people by KMeans on their ratings, with 0 for absent ratings.
 
+    Each run uses one thread, so that its sums have one order; of runs with equal inertia the first is kept.
+
     Parameters
     ----------
     scale
@@ -75,6 +77,9 @@ def cluster_people(
     >>> cluster_people(Ratings.from_arrays(*zip(*rows)), 2).labels.tolist()
     [0, 0, 1, 1, 0]
     """
+    from sklearn.cluster import KMeans  # noqa: PLC0415 - heavy, and only clustering needs it
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415
+
     count = validate.as_count(states, "states")
     validate.as_choice(scale, "scale", get_args(Scale))
     with Threads(threads) as pool:
@@ -92,9 +97,19 @@ def cluster_people(
         if restarts is not None:
             runs = validate.as_count(restarts, "restarts", high=MAX_RESTARTS)
         n_threads = min(log.pool.count, max(log.budget.left // size - 1, 1))  # each concurrent run copies the features
-        centres, labels = _kmeans(features, count, runs, seed, n_threads)
+
+        def run(start: int) -> Any:
+            with one_thread("openmp"):
+                # Sparse rows are not modified, so concurrent runs share them.
+                return KMeans(n_clusters=count, n_init=1, random_state=start, copy_x=False).fit(features)
+
+        with warnings.catch_warnings(), one_thread("blas"):  # KMeans limits threads too, but not for concurrent runs
+            warnings.simplefilter("ignore", ConvergenceWarning)  # too few distinct people: visible in the result
+            starts = [(start,) for start in np.random.SeedSequence(seed).generate_state(runs).tolist()]
+            best = min(thread_map(run, starts, threads=min(n_threads, runs)), key=lambda fitted: fitted.inertia_)
+        labels = best.labels_.astype(np.int64)
         if len(sample) < people:
-            labels = np.concatenate(list(log.map(_nearest, scale, item_means, centres)))
+            labels = np.concatenate(list(log.map(_nearest, scale, item_means, best.cluster_centers_)))
         sizes = np.bincount(labels, minlength=count)
         order = np.argsort(-sizes, kind="stable")
         labels, shares = np.argsort(order)[labels], sizes[order][sizes[order] > 0] / people
@@ -201,25 +216,3 @@ def variance_explained(values: FloatArray, labels: IntArray) -> float:
     total = float(np.sum((values - values.mean()) ** 2))
     within = float(np.sum((values - means[labels]) ** 2))
     return 1.0 - within / total if total > 1e-12 * max(float(np.sum(values**2)), 1e-300) else 0.0
-
-
-def _kmeans(features: Any, count: int, restarts: int, seed: int, threads: int) -> tuple[FloatArray, IntArray]:
-    """Run KMeans `restarts` times, each on one thread so that sums have one order; keep the least inertia."""
-    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - heavy, and only clustering needs it
-
-    seeds = np.random.SeedSequence(seed).generate_state(restarts).tolist()
-    with warnings.catch_warnings(), one_thread("blas"):  # KMeans limits threads too, but not for concurrent runs
-        warnings.simplefilter("ignore", ConvergenceWarning)  # too few distinct people: visible in the result
-        jobs = [(features, count, start) for start in seeds]
-        runs = list(thread_map(_kmeans_once, jobs, threads=min(threads, restarts)))
-    best = min(range(restarts), key=lambda run: (runs[run][0], run))
-    return runs[best][1], runs[best][2].astype(np.int64)
-
-
-def _kmeans_once(features: Any, count: int, seed: int) -> tuple[float, FloatArray, IntArray]:
-    from sklearn.cluster import KMeans  # noqa: PLC0415
-
-    with one_thread("openmp"):
-        # Sparse rows are not modified, so concurrent runs share them.
-        fitted = KMeans(n_clusters=count, n_init=1, random_state=seed, copy_x=False).fit(features)
-    return float(fitted.inertia_), fitted.cluster_centers_, fitted.labels_

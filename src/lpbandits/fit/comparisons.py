@@ -79,6 +79,11 @@ class PairCounts:
     kept: IntArray
     actions: int
 
+    def plus(self, other: "PairCounts") -> "PairCounts":
+        """Add the counts of held-out people, overwriting `double_counts`."""
+        np.add(self.double_counts, other.double_counts, out=self.double_counts)
+        return replace(self, wins=self.wins + other.wins)
+
     def minus(self, other: "PairCounts") -> "PairCounts":
         """Subtract the counts of held-out people, overwriting `double_counts`."""
         np.subtract(self.double_counts, other.double_counts, out=self.double_counts)

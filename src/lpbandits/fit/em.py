@@ -120,8 +120,15 @@ class Em(Estimator):
             with watch.part("errors", z, len(fits)):
                 weight = rounded(membership[:, z])
                 sums.append(scatter_sums(comparisons, weight, fit.utilities, threads=threads))
-        others: Json = {"warnings": tuple(notes), "history": tuple(history), "membership": membership}
-        return self.estimate(fits, shares, labels, Scatter.of(np.stack(sums)), **others)
+        return Estimate(
+            tuple(fits),
+            shares,
+            labels,
+            *Scatter.of(np.stack(sums)).utilities(fits, prior_sd=self.prior_sd, shrink=self.shrink),
+            warnings=tuple(notes),
+            history=tuple(history),
+            membership=membership,
+        )
 
     def _labels(self, ratings: Ratings, states: int, run: int, threads: Threads) -> IntArray:
         """Return the labels of a start: given, of `TwoStage`, of cosine clusters, or random."""

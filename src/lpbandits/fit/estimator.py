@@ -1,7 +1,6 @@
 """`Estimator` and `Estimate`: the interface of fitting methods and their result, and likelihoods of mixtures."""
 
 import abc
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
@@ -15,7 +14,6 @@ from lpbandits.fit.bradley_terry import PRIOR_SD, BradleyTerry, as_prior_sd
 from lpbandits.fit.clusters import MAX_RESTARTS, Scale
 from lpbandits.fit.comparisons import Comparisons
 from lpbandits.fit.kernels.comparisons import history_log_likelihoods
-from lpbandits.fit.uncertainty import Scatter, shrink_states
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize
@@ -116,8 +114,8 @@ class Estimator(abc.ABC):
     """A fitting method: frozen settings (see `TwoStage`), called with the data and the number of states.
 
     The result must depend on settings and arguments only, have shares that sum to 1 and finite standard errors
-    (`uncertainty.Scatter` computes them), and may have fewer states than requested, with a warning. The data are blocks
-    of people; a method that needs all people at once calls `log.subset(all people)`.
+    (`Scatter.utilities` computes them), and may have fewer states than requested, with a warning. The data are
+    blocks of people; a method that needs all people at once calls `log.subset(all people)`.
     """
 
     method: ClassVar[str]
@@ -154,21 +152,10 @@ class Estimator(abc.ABC):
     def __call__(
         self, log: Blocks, states: int, *, pairs_per_person: int | None, holdout: BoolArray | None, watch: Stopwatch
     ) -> Estimate:
-        """Return the `estimate` of `states` states.
+        """Return the estimate of `states` states.
 
         If that is cheap, it also has `excluding_holdout`, a fit without the people of the mask `holdout`.
         """
-
-    def estimate(
-        self, fits: Sequence[BradleyTerry], shares: FloatArray, labels: IntArray, scatter: Scatter, **others: Any
-    ) -> Estimate:
-        """Return the estimate with standard errors and, if `shrink` is set, with utilities shrunk over states."""
-        utilities, errors = np.stack([fit.utilities for fit in fits]), scatter.errors(self.prior_sd)
-        unknown = np.stack([fit.never_compared for fit in fits])
-        if self.shrink:
-            utilities, errors = shrink_states(utilities, ~unknown, scatter, prior_sd=self.prior_sd)
-            unknown = np.broadcast_to(unknown.all(axis=0), unknown.shape)
-        return Estimate(tuple(fits), shares, labels, utilities, errors, unknown, **others)
 
 
 def as_estimator(value: Any) -> Estimator:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lpbandits.data.blocks import Blocks, iadd, iadd_each, writable
+from lpbandits.data.blocks import Blocks, iadd_each, writable
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.clusters import cluster_people, raters_of
@@ -73,12 +73,14 @@ class TwoStage(Estimator):
         pairs = count_states(log, labels, states, holdout=holdout, pairs_per_person=pairs_per_person, seed=self.seed)
         for z in range(states):
             with watch.part("count pairs", z, states):
-                counts, heldout = next(pairs)
+                counts, *heldout = next(pairs)
+                if heldout:
+                    counts = counts.plus(heldout[0])
             with watch.part("Bradley-Terry", z, states):
                 fits.append(maximise(counts, **options))
-            if heldout is not None:
+            if heldout:
                 with watch.part("held-out", z, states):  # this tolerance moves a mean log-likelihood by a millionth
-                    counts = counts.minus(heldout)
+                    counts = counts.minus(heldout[0])
                     fits_excluding.append(maximise(counts, tolerance=1e-3, start=fits[z].utilities, **options))
             del counts, heldout  # free the memory before the next state
         with watch.part("errors"):
@@ -86,12 +88,20 @@ class TwoStage(Estimator):
             cap = PairCap(pairs_per_person, self.seed)
             parts = log.map(_scatter_block, utilities, cap, per_person=(np.arange(len(labels)), labels))
             scatter = Scatter.of(functools.reduce(np.add, parts))
+        uncertain: Json = {"prior_sd": self.prior_sd, "shrink": self.shrink}
         excluding = None
         if holdout is not None:
             rest = labels[~holdout]
-            excluding = self.estimate(fits_excluding, np.bincount(rest, minlength=states) / len(rest), rest, scatter)
-        notes: Json = {"warnings": clusters.warnings, "excluding_holdout": excluding}
-        return self.estimate(fits, clusters.shares, labels, scatter, **notes)
+            shares = np.bincount(rest, minlength=states) / len(rest)
+            excluding = Estimate(tuple(fits_excluding), shares, rest, *scatter.utilities(fits_excluding, **uncertain))
+        return Estimate(
+            tuple(fits),
+            clusters.shares,
+            labels,
+            *scatter.utilities(fits, **uncertain),
+            warnings=clusters.warnings,
+            excluding_holdout=excluding,
+        )
 
 
 def count_states(
@@ -102,8 +112,11 @@ def count_states(
     holdout: BoolArray | None = None,
     pairs_per_person: int | None = None,
     seed: int = 0,
-) -> Iterator[tuple[PairCounts, PairCounts | None]]:
-    """Yield, state by state, the counts of all its people and of its held-out people."""
+) -> Iterator[list[PairCounts]]:
+    """Yield, state by state, the counts of its people: with `holdout` of the others, then of the held-out people.
+
+    No reference to them is kept.
+    """
     raters = raters_of(log, labels, states)
     kept = [rated_actions(row) for row in raters]
     parts, in_order = 1 if holdout is None else 2, pairs_per_person is not None
@@ -129,19 +142,7 @@ def count_states(
             totals = log.fold(_count_block, *common, per_person=per_person)
         totals.reverse()  # popped from the end, so that the memory of each state is freed in turn
         for _, actions in group[::parts]:
-            yield _pop_counts(totals, parts, actions, raters.shape[1], log.pool)
-
-
-def _pop_counts(
-    totals: list[NDArray[Any]], parts: int, kept: IntArray, n_actions: int, pool: Threads
-) -> tuple[PairCounts, PairCounts | None]:
-    """Pop a state's counts, of all people and of held-out people, without keeping a reference to them."""
-    counts = writable(totals.pop())
-    held = writable(totals.pop()) if parts > 1 else None
-    if held is not None:
-        counts = iadd(counts, held)
-    everyone = gather(counts, kept, n_actions, threads=pool)
-    return everyone, None if held is None else gather(held, kept, n_actions, threads=pool)
+            yield [gather(writable(totals.pop()), actions, raters.shape[1], threads=log.pool) for _ in range(parts)]
 
 
 def _count_block(

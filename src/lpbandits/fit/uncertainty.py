@@ -13,12 +13,13 @@ all actions.
 utilities (logits) with these standard errors.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr
 
-from lpbandits.fit.bradley_terry import MAX_UTILITY
+from lpbandits.fit.bradley_terry import MAX_UTILITY, BradleyTerry
 from lpbandits.fit.comparisons import Comparisons
 from lpbandits.fit.kernels.bradley_terry import CURVATURE, RATERS, SQUARES, scatter_parts
 from lpbandits.parallel import Threads
@@ -75,6 +76,34 @@ class Scatter:
         precision = prior_sd**-2
         return np.sqrt(self.squares + precision) / (self.curvature + precision)
 
+    def utilities(
+        self, fits: Sequence[BradleyTerry], *, prior_sd: float, shrink: bool
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return m×k utilities, their standard errors, and whether they are unknown.
+
+        With `shrink` they are the posterior means and standard deviations under N(mean, Σ). An action never compared in
+        a state carries no information about it, and is unknown only if no state compared it.
+
+        The prior of the fit multiplied β̂ by H / (H + λ). N(mean, Σ) replaces it, so this factor is undone first:
+        b = β̂ (H + λ) / H, with the variance G / H². In one state with mean 0, Σ = s² and G = H the result is β̂ itself.
+        An action that always won or always lost has almost no curvature under a very weak prior; it is kept unchanged.
+        """
+        fitted, fitted_errors = np.stack([fit.utilities for fit in fits]), self.errors(prior_sd)
+        unknown = np.stack([fit.never_compared for fit in fits])
+        if not shrink:
+            return fitted, fitted_errors, unknown
+        squares, curvature, precision = self.squares, self.curvature, prior_sd**-2
+        informative = ~unknown & (curvature > 1e-9 * precision) & (squares > 0)
+        safe_curvature = np.where(informative, curvature, 1.0)
+        values = np.where(informative, fitted * (1 + precision / safe_curvature), 0.0)
+        inverse_sd = np.where(informative, safe_curvature / np.sqrt(np.where(informative, squares, 1.0)), 0.0)  # D^-½
+        mean, cov = _population(values, inverse_sd, prior_sd)
+        centred, errors = _conditional(values - mean[:, None], inverse_sd, cov)
+        extreme = ~(unknown | informative)
+        shrunk = np.where(extreme, fitted, np.clip(mean[:, None] + centred, -MAX_UTILITY, MAX_UTILITY))
+        everywhere = np.broadcast_to(unknown.all(axis=0), unknown.shape)
+        return shrunk, np.where(extreme, fitted_errors, errors), everywhere
+
 
 def scatter_sums(
     comparisons: Comparisons, weight: FloatArray, utilities: FloatArray, *, threads: Threads
@@ -87,27 +116,6 @@ def scatter_sums(
     arrays = edges, comparisons.histories, (people, people * comparisons.weight), np.exp(utilities), sums
     threads.run(scatter_parts, parts, *arrays, blocks=PARTS)
     return np.asarray(sums.sum(axis=0))
-
-
-def shrink_states(
-    utilities: FloatArray, known: BoolArray, scatter: Scatter, *, prior_sd: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return m×k posterior means and standard deviations of utilities; those not `known` carry no information.
-
-    The prior of the fit multiplied β̂ by H / (H + λ). N(mean, Σ) replaces it, so this factor is undone first:
-    b = β̂ (H + λ) / H, with the variance G / H². In one state with mean 0, Σ = s² and G = H the result is β̂ itself. An
-    action that always won or always lost has almost no curvature under a very weak prior; it is kept unchanged.
-    """
-    squares, curvature, precision = scatter.squares, scatter.curvature, prior_sd**-2
-    informative = known & (curvature > 1e-9 * precision) & (squares > 0)
-    safe_curvature = np.where(informative, curvature, 1.0)
-    values = np.where(informative, utilities * (1 + precision / safe_curvature), 0.0)
-    inverse_sd = np.where(informative, safe_curvature / np.sqrt(np.where(informative, squares, 1.0)), 0.0)  # D^-½
-    mean, cov = _population(values, inverse_sd, prior_sd)
-    centred, errors = _conditional(values - mean[:, None], inverse_sd, cov)
-    extreme = known & ~informative
-    shrunk = np.where(extreme, utilities, np.clip(mean[:, None] + centred, -MAX_UTILITY, MAX_UTILITY))
-    return shrunk, np.where(extreme, scatter.errors(prior_sd), errors)
 
 
 def _population(values: FloatArray, inverse_sd: FloatArray, prior_sd: float) -> tuple[FloatArray, FloatArray]:

@@ -139,16 +139,8 @@ class MovieLensTask:
         matching = match_orderings(self.model, fitted)
         means = expected(rescaled(fitted), environment)
         order = matching.assignment if fitted.n_states == STATES else np.arange(fitted.n_states)
-        assert fitted.utilities is not None  # noqa: S101 - a fit has both
-        assert fitted.errors is not None  # noqa: S101
-        model = PreferenceModel(
-            fitted.orderings[order],
-            actions=fitted.actions,
-            means=means[order],
-            utilities=fitted.utilities[order],
-            errors=fitted.errors[order],
-        )
-        return model, matching.error
+        by_state = {name: getattr(fitted, name)[order] for name in ("orderings", "utilities", "errors")}
+        return PreferenceModel(**by_state, actions=fitted.actions, means=means[order]), matching.error
 
     def offered(self, people: int, rounds: int) -> IntArray:
         """Return the offered movies, people × rounds × 300 in ascending order, drawn from the genres in turn."""

@@ -79,7 +79,8 @@ def _duel_chart(table: pl.DataFrame) -> Chart:
 def _run_pairing(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
     """Return regret by number of plays; a duel is two plays."""
     single = simulate_settings(settings, WORLD, ["lpbts", PAIRED], seed, threads)
-    duels = simulate_settings(settings, WORLD, ["lpb-duel"], seed, threads, rounds=settings["rounds"] // 2)
+    half = {**settings, "rounds": settings["rounds"] // 2}
+    duels = simulate_settings(half, WORLD, ["lpb-duel"], seed, threads)
     halves = _with_found_states(duels, settings, seed).with_columns(round=2 * pl.col("round"))
     return pl.concat([_with_found_states(single, settings, seed), halves], how="diagonal")
 

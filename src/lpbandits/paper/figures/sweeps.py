@@ -50,11 +50,9 @@ def narrow_ts(setting: Setting) -> Policy:
     return TS(setting.model, noise=setting.rewards.noise, prior_sd=1.0)
 
 
-def simulate_settings(
-    settings: Json, world: World, policies: Policies, seed: int, threads: int | None, **changed: int
-) -> Results:
-    """Simulate policies with the people, rounds and draws of the settings, unless they are changed."""
-    size = {name: settings[name] for name in ("people", "rounds", "draws")} | changed
+def simulate_settings(settings: Json, world: World, policies: Policies, seed: int, threads: int | None) -> Results:
+    """Simulate policies with the people, rounds and draws of the settings."""
+    size = {name: settings[name] for name in ("people", "rounds", "draws")}
     return simulate(world, policies, **size, seed=seed, threads=threads)
 
 
