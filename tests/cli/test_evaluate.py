@@ -19,7 +19,7 @@ from tests.logs import log_of
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Hold a log with two states, and its model."""
     place = tmp_path_factory.mktemp("evaluate")
-    log = log_of(90, 12, states=2, noise=0.5, seed=1)
+    log = log_of(90, 12, states=2, noise=0.3, seed=1)
     table = {"user": [log.people[n] for n in log.owner], "item": log.action, "rating": log.rating}
     pl.DataFrame(table).write_csv(place / "log.csv")
     lpb.fit_states(log, lpb.TwoStage(), states=2).model.save(place / "model.json")

@@ -250,7 +250,7 @@ def test_repeats_let_a_policy_return_to_the_best_action() -> None:
     assert again.policies["best-possible"].curve[-1] > once.policies["best-possible"].curve[-1]
     assert ("ceiling" in once.policies, "ceiling" in again.policies) == (True, False)
     assert (list(once.left_out), list(again.left_out)) == ([], ["ceiling"])
-    assert evaluate(log_of(50, 3), policies=["lpbts"], states=1, repeats=True).people == 50  # three ratings are enough
+    assert evaluate(log_of(50, 3), policies=["lpbts"], states=1, repeats=True).rounds == 20  # three ratings are enough
 
 
 ALL_EQUAL = Ratings.from_arrays(*np.divmod(np.arange(200), 4), np.ones(200))

@@ -1,6 +1,5 @@
 """Splits of a log's people into training, development and report sets, and the combined results of several splits."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,13 +27,13 @@ ENOUGH_PEOPLE = 100
 """With fewer people in the report set, the verdict of one split is often not that of another."""
 
 FOLDS, ROUNDS_OF_FOLDS = 3, 2
-"""Several splits are so many rounds of so many folds, and each person is in the report set of one split per round."""
+"""Number of folds, and of times that people are divided into folds: each time a person is in one report set."""
 
-WIDENING = math.sqrt(2.0)
-"""Factor of the widths of intervals for several splits.
+WIDENING = 1.25
+"""Factor of the widths of intervals for several splits (ADR 21).
 
-People of different folds are in each other's training data, so their scores are not independent. Where a score is
-linear in the training data, each of them doubles the variance of a mean; otherwise they add less.
+People of different folds are in each other's training data, so their scores are not independent. On logs without any
+difference the standard deviation of mean gains was 1.13 times their standard error on average, at most 1.29 times.
 """
 
 
