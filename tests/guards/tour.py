@@ -24,7 +24,6 @@ from lpbandits.kernels.compiler import _Cache
 from lpbandits.paper.movielens import MovieLensTask
 from lpbandits.simulation import rollout
 from lpbandits.simulation.bounds import bound_world
-from lpbandits.simulation.sums import Distribution, to_bins
 from tests.conftest import REWARDS, model_for
 from tests.guards.kernels import kernels, name_of
 from tests.logs import log_of
@@ -171,8 +170,6 @@ def call_others() -> None:
     ):
         lpb.simulate(world, ["lpbts"], people=2, draws=2, rounds=3)
     bound_world(lpb.SyntheticWorld(states=3, actions=4), people=1)
-    for rounds in (np.ones((2, 3)), np.ones((3, 2)).T):
-        Distribution().add(to_bins(rounds))
 
 
 def compiled_by_a_loop() -> dict[str, list[str]]:

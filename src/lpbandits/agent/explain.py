@@ -83,11 +83,9 @@ class Explanation:
             "tried": [{"action": a, "count": n, "mean": mean} for a, (n, mean) in self.tried.items()],
             "states": [
                 {
-                    "state": fit.state,
-                    "probability": fit.probability,
+                    **asdict(fit),
                     "means": [{"action": a, "mean": mean} for a, mean in fit.means.items()],
                     "blocks": [list(block) for block in fit.blocks],
-                    "active": fit.active,
                     "intervals": [{"action": a, "low": low, "high": high} for a, (low, high) in fit.intervals.items()],
                 }
                 for fit in self.states

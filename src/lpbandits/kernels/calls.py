@@ -8,13 +8,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from lpbandits.kernels.compiler import name_of, specialise, with_plugin_errors
+from lpbandits.kernels.choices import function
+from lpbandits.kernels.compiler import specialise, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
 from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray
-
-
-def function(*_: Any) -> Any:
-    """Stand in for the bound function."""
 
 
 def choose_with(
@@ -60,5 +57,4 @@ def flat(template: Callable[..., Any], function: Callable[..., Any]) -> Callable
 
     They keep the GIL: to release it takes 50 ns, and a decision is too short to gain from it.
     """
-    functions = {"function": function}
-    return with_plugin_errors(specialise(template, name_of(template.__name__, functions), functions, nogil=False))
+    return with_plugin_errors(specialise(template, {"function": function}, nogil=False))

@@ -136,7 +136,7 @@ def apply_exploration_floor_to_pair(
 
 
 def function(*_: Any) -> Any:
-    """Stand in for a plug-in's function."""
+    """Stand in for the function that `specialise` binds."""
 
 
 @kernel

@@ -138,7 +138,6 @@ def plugins_of(function: Callable[..., Any]) -> tuple[str, ...]:
 
 def specialise(
     template: Callable[..., Any],
-    name: str,
     functions: Mapping[str, Callable[..., Any]],
     *,
     inline: bool = False,
@@ -146,15 +145,17 @@ def specialise(
 ) -> Callable[..., Any]:
     """Compile a copy of `template` with the global names in `functions` bound to these functions.
 
-    One loop thus serves every policy and is compiled as if written for it: the callees are inlined, and `name` gives
-    the copy its own cache entry (numba cannot cache a closure over compiled functions). If one of the functions is
-    plain Python, so is the copy.
+    One loop thus serves every policy and is compiled as if written for it: the callees are inlined. The copy's name,
+    with a hash of all functions' names, gives it its own cache entry (numba cannot cache a closure over compiled
+    functions). If one of the functions is plain Python, so is the copy.
     """
     plain: Any = getattr(template, "py_func", template)
+    parts = (template, *functions.values())
+    digest = hashlib.sha256(" ".join(f"{part.__module__}.{part.__qualname__}" for part in parts).encode()).hexdigest()
+    name = f"{plain.__name__}_{digest[:16]}"
     copy: Any = types.FunctionType(plain.__code__, {**plain.__globals__, **functions}, name, plain.__defaults__)
     copy.__qualname__ = name
     copy.__module__ = PACKAGE
-    parts = (template, *functions.values())
     copy.plugins = tuple(name for part in parts for name in plugins_of(part))
     uncompiled = [part for part in parts if plugins_of(part) and not is_compiled(part)]
     new = [function for function in uncompiled if not hasattr(function, "plugins")]  # not yet warned of
@@ -189,9 +190,3 @@ def with_plugin_errors(function: Callable[..., Any]) -> Callable[..., Any]:
             raise InvalidInput(f"{names} cannot be compiled: {cause}; see lpbandits.policies.base") from None
 
     return call
-
-
-def name_of(kind: str, functions: Mapping[str, Callable[..., Any]]) -> str:
-    """Return a name for a function built around others: the kind and a hash of their names, as file names are short."""
-    text = " ".join(f"{function.__module__}.{function.__qualname__}" for function in functions.values())
-    return f"{kind}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"

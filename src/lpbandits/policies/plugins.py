@@ -12,7 +12,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.kernels.choices import validated_pair, validated_probability
-from lpbandits.kernels.compiler import config, is_compiled, name_of, plugins_of, specialise
+from lpbandits.kernels.compiler import config, is_compiled, plugins_of, specialise
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Evidence, Feedback, Rule
 from lpbandits.typing import FloatArray, IntArray, Json
@@ -99,16 +99,17 @@ def bind_expectations(
 ) -> Callable[..., Any]:
     """Return a rule's function that calls an evidence's `expected_rewards` and `predictive_sd`."""
     bound = {"expected_rewards": expected_rewards, "predictive_sd": predictive_sd}
-    return specialise(function, name_of("bound", {"function": function, **bound}), bound, inline=True)
+    return specialise(function, bound, inline=True)
 
 
 @functools.cache
 def checked(function: Callable[..., Any], template: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a plug-in's function with the checks of a template of `kernels.choices`."""
+    """Return a function, that of a plug-in with the checks of a template of `kernels.choices`."""
+    if not plugins_of(function):
+        return function
     if template is not validated_probability and (not is_compiled(function) or config.DISABLE_JIT):
         function = _with_integers(function, (2,) if template is validated_pair else ())
-    functions = {"function": function}
-    return specialise(template, name_of(template.__name__, functions), functions, inline=True)
+    return specialise(template, {"function": function}, inline=True)
 
 
 def _with_integers(function: Callable[..., Any], shape: tuple[int, ...]) -> Callable[..., Any]:

@@ -170,17 +170,14 @@ class Policy:
     @property
     def choose(self) -> Callable[..., Any]:
         """The rule's function, bound to the evidence's expectations if needed, and checked if it is a plug-in's."""
-        choose = self._bound(self.rule.choose)
         template = validated_pair if self.feedback == "duels" else validated_action
-        return checked(choose, template) if plugins_of(choose) else choose
+        return checked(self._bound(self.rule.choose), template)
 
     @property
     def probability(self) -> Callable[..., float] | None:
         """The rule's function, bound to the evidence's expectations if needed and checked if it is a plug-in's."""
-        if self.rule.probability is None:
-            return None
-        probability = self._bound(self.rule.probability)
-        return checked(probability, validated_probability) if plugins_of(probability) else probability
+        probability = self.rule.probability
+        return None if probability is None else checked(self._bound(probability), validated_probability)
 
     def _bound(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if not self.rule.needs_expectations:
@@ -190,8 +187,7 @@ class Policy:
     @property
     def tell(self) -> Callable[..., int]:
         """The evidence's function, checked if it is a plug-in's."""
-        tell = self.evidence.tell
-        return checked(tell, validated_tell) if plugins_of(tell) else tell
+        return checked(self.evidence.tell, validated_tell)
 
     def new_belief(self, room: int = 8) -> Belief:
         """Return the belief about a new person, with room for `room` tried actions."""

@@ -1,4 +1,4 @@
-"""The compiled loop of the simulator (all rounds of many people), and histograms of its results."""
+"""The compiled loop of the simulator: all rounds of many people."""
 
 import functools
 from collections.abc import Callable
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lpbandits.kernels.choices import favourites, filled
-from lpbandits.kernels.compiler import jit_in_place, kernel, name_of, specialise, with_plugin_errors
+from lpbandits.kernels.compiler import jit_in_place, kernel, specialise, with_plugin_errors
 from lpbandits.kernels.isotonic import pool
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.outcomes import People
-from lpbandits.typing import FloatArray, Int32Array, IntArray, UInt16Array
+from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 
 class Offers(NamedTuple):
@@ -88,25 +88,6 @@ def active_constraints(b: Arrays, n: int, state: int, out: FloatArray, p: int) -
             out[p, 1] = n - blocks
     out[p, 0] = total / m
     out[p, 2] = (total - out[p, 1]) / (m - 1) if m > 1 and state >= 0 else np.nan
-
-
-@jit_in_place
-def find_bins(values: FloatArray, smallest: float, log_growth: float, last: int, bins: UInt16Array) -> None:
-    """Write the bin i of each value: 0 below `smallest`, else smallest · growth^(i − 1) ≤ value; at most `last`."""
-    for p in range(values.shape[0]):
-        for t in range(values.shape[1]):
-            i = 0
-            if values[p, t] >= smallest:
-                i = min(1 + int(np.log(values[p, t] / smallest) / log_growth), last)
-            bins[p, t] = i
-
-
-@jit_in_place
-def count_bins(bins: UInt16Array, counts: IntArray) -> None:
-    """Add people × rounds `bins` to rounds × bins `counts`."""
-    for p in range(bins.shape[0]):
-        for t in range(bins.shape[1]):
-            counts[t, bins[p, t]] += 1
 
 
 def offer(*_: Any) -> Any:
@@ -212,4 +193,4 @@ def rollout(
 @functools.cache
 def rollout_of(**parts: Callable[..., Any]) -> Callable[..., None]:
     """Return `rollout` compiled around `offer`, `choose`, `apply_exploration_floor`, `outcome` and `tell`."""
-    return with_plugin_errors(specialise(rollout, name_of("rollout", parts), parts))
+    return with_plugin_errors(specialise(rollout, parts))

@@ -12,7 +12,7 @@ import numpy as np
 
 from lpbandits.decisions.kernels.allowance import Allowed, DecisionBatch, gather, leader, limit
 from lpbandits.kernels.choices import apply_exploration_floor
-from lpbandits.kernels.compiler import kernel, name_of, specialise, with_plugin_errors
+from lpbandits.kernels.compiler import kernel, specialise, with_plugin_errors
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.tally import find, record
@@ -267,4 +267,4 @@ def kernel_of(policy: Policy) -> Callable[..., None]:
 @functools.cache
 def _compile(template: Callable[..., Any], *, inline: bool = True, **functions: Callable[..., Any]) -> Any:
     """Compile a template around functions, which replace the stand-ins of the same names."""
-    return specialise(template, name_of(template.__name__, functions), functions, inline=inline)
+    return specialise(template, functions, inline=inline)
