@@ -95,6 +95,52 @@ def em(
     return betas, shares, chance, values
 
 
+def mixture_step(
+    ratings: Ratings, means: FloatArray, shares: FloatArray, variance: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return ρ and q by person and state, log-likelihoods of people, and by state and action Σ ρ and Σ ρ (y − α).
+
+    `means` are m×k. People whose ratings are all equal have the shares as ρ, and log-likelihood NaN.
+    """
+    people, (m, k) = len(ratings.people), means.shape
+    chance, squares = np.tile(shares, (people, 1)), np.zeros((people, m))
+    values, sums = np.full(people, np.nan), np.zeros((2, m, k))
+    varied = np.array([len({rating for _, rating in history}) > 1 for history in histories(ratings)])
+    for i, y in enumerate(own_units(ratings, varied)):
+        if not y:
+            continue
+        residuals = [{a: value - means[z, a] for a, value in y.items()} for z in range(m)]
+        offsets = [np.mean(list(e.values())) for e in residuals]
+        squares[i] = [sum((x - offset) ** 2 for x in e.values()) for e, offset in zip(residuals, offsets, strict=True)]
+        joint = np.log(shares) - squares[i] / (2 * variance)
+        values[i] = np.logaddexp.reduce(joint)
+        chance[i] = np.exp(joint - values[i])
+        for z in range(m):
+            for a, value in y.items():
+                sums[0, z, a] += chance[i, z]
+                sums[1, z, a] += chance[i, z] * (value - offsets[z])
+    return chance, squares, values, sums
+
+
+def gaussian_mixture(
+    ratings: Ratings, start: tuple[FloatArray, FloatArray, float], prior: FloatArray, kappa: float, steps: int
+) -> tuple[FloatArray, FloatArray, float, list[float]]:
+    """Run steps of EM from (means, shares, variance); return the last ones, and the log-posterior before each step."""
+    means, shares, variance = start
+    history = []
+    for _ in range(steps):
+        chance, squares, values, (raters, totals) = mixture_step(ratings, means, shares, variance)
+        told = ~np.isnan(values)
+        freedom = float(np.sum(ratings.counts[told] - 1))
+        penalty = kappa * float(np.sum((means - prior) ** 2))
+        density = -freedom / 2 * np.log(2 * np.pi * variance)
+        history.append(float(values[told].sum()) + density - penalty / (2 * variance))
+        variance = (float(np.sum(chance[told] * squares[told])) + penalty) / freedom
+        shares = chance[told].mean(axis=0)
+        means = (totals + kappa * prior) / (raters + kappa)
+    return means, shares, variance, history
+
+
 def scatter(
     ratings: Ratings, weight: FloatArray, beta: FloatArray, *, pseudo: float = 5.0
 ) -> tuple[FloatArray, FloatArray]:

@@ -28,6 +28,7 @@ from .errors import UncompiledWarning as UncompiledWarning
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
 from .fit import Em as Em
+from .fit import Mixture as Mixture
 from .fit import TwoStage as TwoStage
 from .fit import choose_states as choose_states
 from .fit import fit_states as fit_states

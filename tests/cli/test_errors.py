@@ -31,7 +31,7 @@ ERRORS: dict[str, list[Row]] = {
     "fit": [
         (["--states", "many"], ["states must", "got 'many'"]),
         (["--states", "0"], ["states must", "got 0"]),
-        (["--method", "magic"], ["'magic'", "two-stage, em"]),
+        (["--method", "magic"], ["'magic'", "two-stage, mixture, em"]),
         (["--scale", "odd"], ["'odd'", "raw, centered, standardized, cosine"]),
         (["--person", "who"], ["'who'", "userId"]),
         (["--person", "usrId"], ["did you mean 'userId'?"]),

@@ -20,7 +20,7 @@ from lpbandits.data import blocks as blocks_
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.reader import open_ratings, spill_ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.fit import Em, TwoStage, fit_states, states_of
+from lpbandits.fit import Em, Estimator, Mixture, TwoStage, fit_states, mixture, states_of
 from lpbandits.fit import clusters as cluster
 from lpbandits.fit.taste import popularity
 from lpbandits.parallel import Threads, Workers
@@ -155,8 +155,10 @@ def test_a_log_that_fits_is_read_into_memory(tmp_path: Path, monkeypatch: pytest
         (TwoStage(scale="raw", shrink=False), {"states": 3, "pairs_per_person": 8}, "dask"),
         (TwoStage(seed=4), {"states": "auto", "max_states": 3}, "processes"),
         (Em(restarts=1, max_steps=20), {"states": 2}, "processes"),
+        (Mixture(restarts=3), {"states": 3}, "processes"),
+        (Mixture(restarts=2), {"states": 2, "pairs_per_person": 8}, "dask"),
     ],
-    ids=["capped", "auto", "em"],
+    ids=["capped", "auto", "em", "mixture", "mixture, capped"],
 )
 def test_a_fit_is_equal_in_memory_on_disk_and_with_workers(
     estimator: Any, options: dict[str, Any], backend: Any, address: str
@@ -185,12 +187,16 @@ def test_fits_of_large_logs_are_equal(name: str, least: int, monkeypatch: pytest
     monkeypatch.setattr(cluster, name, least)
     monkeypatch.setattr(popularity, name, least, raising=False)
     monkeypatch.setattr(fit_, "SLOW_KMEANS_RATINGS", 100)
+    monkeypatch.setattr(mixture, "START_RATINGS", 200)
+    monkeypatch.setattr(mixture, "SAMPLE_RATINGS", 400)
     frame = rows(6, people=90, each=8)
-    expected = fit_states(read_ratings(frame), TwoStage(), states=3)
-    assert expected.report.heldout_people == 9
+    estimators: list[Estimator] = [TwoStage(), Mixture(restarts=3)]
     with spill_ratings(frame) as log:
-        assert fit_states(log, TwoStage(), states=3).model == expected.model
-        assert fit_states(log, TwoStage(), states=3, jobs=2).model == expected.model
+        for estimator in estimators:
+            expected = fit_states(read_ratings(frame), estimator, states=3)
+            assert expected.report.heldout_people == 9
+            assert fit_states(log, estimator, states=3).model == expected.model
+            assert fit_states(log, estimator, states=3, jobs=2).model == expected.model
 
 
 def test_clusters_of_a_sample_agree_with_those_of_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from lpbandits.data import Ratings
 from lpbandits.errors import FileFormatError
-from lpbandits.fit import Em, TwoStage, fit_states
+from lpbandits.fit import Em, Mixture, TwoStage, fit_states
 from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.provenance import Provenance
 from lpbandits.model import PreferenceModel
@@ -30,6 +30,7 @@ def test_a_model_reveals_no_label_of_a_person() -> None:
 
 ESTIMATORS: list[Estimator] = [
     TwoStage(scale="raw", prior_sd=2.0, restarts=3, seed=5, shrink=False),
+    Mixture(restarts=2, tolerance=1e-5, max_steps=30, seed=2),
     Em(restarts=2, tolerance=1e-5, max_steps=30, seed=2),
 ]
 

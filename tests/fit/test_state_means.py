@@ -8,7 +8,7 @@ import pytest
 
 import lpbandits as lpb
 from lpbandits.data import Ratings
-from lpbandits.fit import Em, TwoStage, match_orderings
+from lpbandits.fit import Em, Mixture, TwoStage, match_orderings
 from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.fit.state_means import state_means
 from lpbandits.fit.taste.popularity import as_standardized
@@ -19,7 +19,7 @@ from lpbandits.typing import FloatArray, IntArray
 from tests import naive, naive_recovery
 from tests.synthetic_recovery import arrays_of, estimate_of, quick_fit
 
-ESTIMATORS: list[Estimator] = [TwoStage(), Em(restarts=1)]
+ESTIMATORS: list[Estimator] = [TwoStage(), Mixture(restarts=2), Em(restarts=1)]
 ZERO_ONE, COUNTS = "zeros and ones", "counts"
 PSEUDO_RATERS = 5
 

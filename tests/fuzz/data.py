@@ -84,7 +84,9 @@ _EM = kwargs(
 )
 FITS = listed(
     one_of("'fit'"),
-    kwargs(**_ESTIMATOR).map("lpb.TwoStage, {}".format) | _EM.map("lpb.Em, {}".format),
+    kwargs(**_ESTIMATOR).map("lpb.TwoStage, {}".format)
+    | kwargs(**_ESTIMATOR).map("lpb.Mixture, {}".format)
+    | _EM.map("lpb.Em, {}".format),
     kwargs(
         **_SHARED,
         states_=mostly(integers(1, 4), one_of("'auto'", "13")),

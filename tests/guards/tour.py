@@ -151,6 +151,8 @@ def fit() -> None:
     sparse = log_of(120, 200, share=0.06, states=2, levels=5)  # its pairs are counted one by one
     lpb.fit_states(sparse, lpb.TwoStage(), states=1, threads=1)
     lpb.fit_states(log, lpb.Em(restarts=1), states=2, pairs_per_person=20)
+    lpb.fit_states(log, lpb.Mixture(restarts=1), states=2, pairs_per_person=20)
+    lpb.fit_states(sparse, lpb.Mixture(restarts=2), states=2, threads=1)
     person, action = np.divmod(np.arange(2 * 33_000), 2)  # counts need four bytes
     large = lpb.Ratings.from_codes(person, action, action + 1.0, people=tuple(range(33_000)), actions=(0, 1))
     lpb.fit_states(large, lpb.TwoStage(), states=1, taste=False)

@@ -28,7 +28,11 @@ def fit(
     rank: options.Rank = None,
     duplicates: options.Duplicates = "error",
     decimal_comma: options.DecimalComma = False,
-    method: str = typer.Option("two-stage", help="**two-stage** (cluster, then Bradley-Terry) or **em** (mixture)."),
+    method: str = typer.Option(
+        "two-stage",
+        help="**two-stage** (cluster, then Bradley-Terry), **mixture** (of Gaussians, then Bradley-Terry) or **em** "
+        "(mixture of Bradley-Terry models).",
+    ),
     scale: str = typer.Option(
         "cosine",
         help="Features for clustering: **cosine** (ignores how highly and how often a person rates), **raw** (the "
@@ -43,7 +47,9 @@ def fit(
     prior_sd: float = typer.Option(1.0, help="Standard deviation of the Gaussian prior of a utility."),
     pairs_per_person: int | None = typer.Option(None, help="Maximum number of comparisons per person."),
     shrink: bool = typer.Option(True, help="Shrink utilities towards those of the other states."),
-    restarts: int | None = typer.Option(None, help="Number of starts (KMeans 10, or 2 above 5 million ratings; EM 3)."),
+    restarts: int | None = typer.Option(
+        None, help="Number of starts (KMeans 10, or 2 above 5 million ratings; mixture 20; EM 3)."
+    ),
     no_taste: bool = typer.Option(False, "--no-taste", help="Do not fit a taste model (for the policy **taste**)."),
     unpack_limit: options.UnpackLimit = None,
     seed: options.Seed = 0,
@@ -68,12 +74,13 @@ def fit(
     from lpbandits import validate
     from lpbandits.data import open_ratings
     from lpbandits.data.names import read_names
-    from lpbandits.fit import Em, TwoStage, fit_states
+    from lpbandits.fit import fit_states
     from lpbandits.fit.assign import states_of
     from lpbandits.fit.em import slow_note
+    from lpbandits.fit.provenance import METHODS
     from lpbandits.io.atomic import check_table_path, check_writable, write_stream
 
-    validate.as_choice(method, "method", ("two-stage", "em"))
+    validate.as_choice(method, "method", tuple(METHODS))
     number = options.number_of_states(states)
     if out is not None:
         check_writable(out)
@@ -83,7 +90,7 @@ def fit(
     settings: dict[str, Any] = {"scale": scale, "prior_sd": prior_sd, "shrink": shrink, "seed": validate.as_seed(seed)}
     if restarts is not None:
         settings["restarts"] = validate.as_count(restarts, "restarts", high=1000)
-    estimator = TwoStage(**settings) if method == "two-stage" else Em(**settings)
+    estimator = METHODS[method](**settings)
     chosen_workers = options.workers_of(jobs, backend, address)
     most = None if max_memory is None else validate.as_bytes(max_memory, "--max-memory")
     started = time.perf_counter()

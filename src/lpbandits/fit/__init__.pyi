@@ -7,6 +7,7 @@ from .clusters import Clusters as Clusters
 from .clusters import cluster_people as cluster_people
 from .em import Em as Em
 from .estimator import Estimator as Estimator
+from .mixture import Mixture as Mixture
 from .pipeline import fit_states as fit_states
 from .report import Fit as Fit
 from .report import FitReport as FitReport

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from lpbandits import validate
@@ -165,14 +166,21 @@ def _means(block: Ratings, _: Threads) -> FloatArray:
     return block.means
 
 
-def raters_of(log: Blocks, labels: IntArray, states: int) -> IntArray:
-    """Return m×k: number of people of each state who rated each action."""
-    return np.asarray(log.fold(_raters, states, per_person=(labels,))[0]).reshape(states, -1)
+def raters_of(log: Blocks, weights: NDArray[Any], states: int) -> IntArray:
+    """Return m×k: number of people of each state who rated each action.
+
+    `weights` are the labels of people, or weights of people × states in whole units, which are added up.
+    """
+    return np.asarray(log.fold(_raters, states, per_person=(weights,))[0]).reshape(states, -1)
 
 
-def _raters(block: Ratings, _: Threads, totals: list[Any] | None, states: int, labels: IntArray) -> list[Any]:
+def _raters(block: Ratings, _: Threads, totals: list[Any] | None, states: int, weights: NDArray[Any]) -> list[Any]:
     k = len(block.actions)
-    counts = np.bincount(labels[block.owner] * k + block.action, minlength=states * k)
+    if weights.ndim == 1:
+        counts = np.bincount(weights[block.owner] * k + block.action, minlength=states * k)
+    else:
+        columns = [np.bincount(block.action, weights=row[block.owner], minlength=k) for row in weights.T]
+        counts = np.concatenate(columns).astype(np.int64)
     return [counts if totals is None else totals[0] + counts]
 
 

@@ -9,11 +9,12 @@ from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.fit.em import Em
 from lpbandits.fit.estimator import Estimator, fit_options
+from lpbandits.fit.mixture import Mixture
 from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.typing import Json
 
-METHODS: dict[str, type[TwoStage] | type[Em]] = {"two-stage": TwoStage, "em": Em}
+METHODS: dict[str, type[TwoStage | Mixture | Em]] = {one.method: one for one in (TwoStage, Mixture, Em)}
 
 MAX_NUMBER = 10**9
 

@@ -5,8 +5,9 @@ they are sums of weights, which are added in runs of blocks, in order.
 """
 
 import functools
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,9 @@ from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 
 CELLS = 2**26
 """Maximum number of cells of counts in memory at once; as many states as this allows are counted in one pass."""
+
+UNITS = 16
+"""Units of a person, in which probabilities of states are counted."""
 
 
 @dataclass(frozen=True)
@@ -60,53 +64,102 @@ class TwoStage(Estimator):
     def __call__(
         self, log: Blocks, states: int, *, pairs_per_person: int | None, holdout: BoolArray | None, watch: Stopwatch
     ) -> Estimate:
-        """Cluster, then fit the states one after another, so that few k×k matrices are in memory.
-
-        The fits without the held-out people reuse the clusters, the scatter and the utilities of all people: their
-        counts are those of all people minus those of the held-out people.
-        """
+        """Cluster, then fit the states; the fits without the held-out people reuse the clusters."""
         with watch.part("cluster"):
             clusters = cluster_people(log, states, scale=self.scale, restarts=self.restarts, seed=self.seed)
-        labels, states = clusters.labels, len(clusters.shares)
-        options: Json = {"prior_sd": self.prior_sd, "threads": log.pool}
-        fits, fits_excluding = [], []
-        pairs = count_states(log, labels, states, holdout=holdout, pairs_per_person=pairs_per_person, seed=self.seed)
-        for z in range(states):
-            with watch.part("count pairs", z, states):
-                counts, *heldout = next(pairs)
-                if heldout:
-                    counts = counts.plus(heldout[0])
-            with watch.part("Bradley-Terry", z, states):
-                fits.append(maximise(counts, **options))
+        members = Members(clusters.labels, clusters.shares)
+        estimate = fit_members(self, log, members, pairs_per_person=pairs_per_person, holdout=holdout, watch=watch)
+        return replace(estimate, warnings=clusters.warnings)
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Who belongs to the states: each person's state or, with `membership`, the probabilities of all states."""
+
+    labels: IntArray
+    """Likeliest state of each person."""
+    shares: FloatArray
+    membership: FloatArray | None = None
+    """people × states: probability of each state."""
+    units: NDArray[np.uint8] | None = None
+    """The same in sixteenths: comparisons are counted in whole units, whose sums do not depend on the order."""
+
+    @property
+    def weights(self) -> NDArray[Any]:
+        """Labels or `units`; see `weight_of`."""
+        return self.labels if self.units is None else self.units
+
+    def shares_of(self, people: BoolArray) -> FloatArray:
+        """Return the shares of the states among some people."""
+        if self.membership is not None:
+            return np.asarray(self.membership[people].mean(axis=0))
+        return np.asarray(np.bincount(self.labels[people], minlength=len(self.shares)) / people.sum())
+
+
+def weight_of(weights: NDArray[Any], state: int) -> NDArray[Any]:
+    """Return the weight of each person in a state, from labels or from people × states.
+
+    >>> weight_of(np.array([0, 1]), 1).tolist(), weight_of(np.array([[16, 0], [9, 7]]), 1).tolist()
+    ([False, True], [0, 7])
+    """
+    return np.asarray(weights[:, state] if weights.ndim == 2 else weights == state)
+
+
+def fit_members(
+    estimator: Estimator,
+    log: Blocks,
+    members: Members,
+    *,
+    pairs_per_person: int | None,
+    holdout: BoolArray | None,
+    watch: Stopwatch,
+) -> Estimate:
+    """Fit a Bradley-Terry model to each state's members, one after another, so that few k×k matrices are in memory.
+
+    The fits without the held-out people reuse the members, the scatter and the utilities of all people: their counts
+    are those of all people minus those of the held-out people.
+    """
+    weights, states, seed = members.weights, len(members.shares), estimator.seed
+    unit = 1 if members.units is None else UNITS
+    options: Json = {"prior_sd": estimator.prior_sd / math.sqrt(unit), "threads": log.pool}  # `unit` times the counts
+    fits, fits_excluding = [], []
+    pairs = count_states(log, weights, states, holdout=holdout, pairs_per_person=pairs_per_person, seed=seed)
+    for z in range(states):
+        with watch.part("count pairs", z, states):
+            counts, *heldout = next(pairs)
             if heldout:
-                with watch.part("held-out", z, states):  # this tolerance moves a mean log-likelihood by a millionth
-                    counts = counts.minus(heldout[0])
-                    fits_excluding.append(maximise(counts, tolerance=1e-3, start=fits[z].utilities, **options))
-            del counts, heldout  # free the memory before the next state
-        with watch.part("errors"):
-            utilities = np.stack([fit.utilities for fit in fits])
-            cap = PairCap(pairs_per_person, self.seed)
-            parts = log.map(_scatter_block, utilities, cap, per_person=(np.arange(len(labels)), labels))
-            scatter = Scatter.of(functools.reduce(np.add, parts))
-        uncertain: Json = {"prior_sd": self.prior_sd, "shrink": self.shrink}
-        excluding = None
-        if holdout is not None:
-            rest = labels[~holdout]
-            shares = np.bincount(rest, minlength=states) / len(rest)
-            excluding = Estimate(tuple(fits_excluding), shares, rest, *scatter.utilities(fits_excluding, **uncertain))
-        return Estimate(
-            tuple(fits),
-            clusters.shares,
-            labels,
-            *scatter.utilities(fits, **uncertain),
-            warnings=clusters.warnings,
-            excluding_holdout=excluding,
-        )
+                counts = counts.plus(heldout[0])
+        with watch.part("Bradley-Terry", z, states):
+            fits.append(maximise(counts, **options))
+        if heldout:
+            with watch.part("held-out", z, states):  # this tolerance moves a mean log-likelihood by a millionth
+                counts = counts.minus(heldout[0])
+                fits_excluding.append(maximise(counts, tolerance=1e-3, start=fits[z].utilities, **options))
+        del counts, heldout  # free the memory before the next state
+    with watch.part("errors"):
+        utilities = np.stack([fit.utilities for fit in fits])
+        cap = PairCap(pairs_per_person, seed)
+        parts = log.map(_scatter_block, utilities, unit, cap, per_person=(np.arange(len(weights)), weights))
+        scatter = Scatter.of(functools.reduce(np.add, parts))
+    uncertain: Json = {"prior_sd": estimator.prior_sd, "shrink": estimator.shrink}
+    excluding = None
+    if holdout is not None:
+        rest = ~holdout
+        tables = scatter.utilities(fits_excluding, **uncertain)
+        excluding = Estimate(tuple(fits_excluding), members.shares_of(rest), members.labels[rest], *tables)
+    return Estimate(
+        tuple(fits),
+        members.shares,
+        members.labels,
+        *scatter.utilities(fits, **uncertain),
+        excluding_holdout=excluding,
+        membership=members.membership,
+    )
 
 
 def count_states(
     log: Blocks,
-    labels: IntArray,
+    weights: NDArray[Any],
     states: int,
     *,
     holdout: BoolArray | None = None,
@@ -115,9 +168,9 @@ def count_states(
 ) -> Iterator[list[PairCounts]]:
     """Yield, state by state, the counts of its people: with `holdout` of the others, then of the held-out people.
 
-    No reference to them is kept.
+    No reference to them is kept. For `weights`, see `weight_of`.
     """
-    raters = raters_of(log, labels, states)
+    raters = raters_of(log, weights, states)
     kept = [rated_actions(row) for row in raters]
     parts, in_order = 1 if holdout is None else 2, pairs_per_person is not None
     cell = np.dtype(np.float64 if in_order else cell_type(np.ones(1), raters))
@@ -130,9 +183,9 @@ def count_states(
     at_once = min(max(CELLS // cells, 1), states)
     while at_once > 1 and not log.budget.shared(at_once * size, in_order=in_order):
         at_once -= 1
-    numbers = labels if holdout is None else 2 * labels + holdout  # held-out people are counted separately
-    numbered = [(parts * z + part, actions) for z, actions in enumerate(kept) for part in range(parts)]
-    per_person = (np.arange(len(labels)), numbers)
+    held = np.zeros(len(weights), dtype=np.bool_) if holdout is None else holdout
+    numbered = [(z, bool(part), actions) for z, actions in enumerate(kept) for part in range(parts)]
+    per_person = (np.arange(len(weights)), weights, held)  # held-out people are counted separately
     for first in range(0, len(numbered), parts * at_once):
         group = numbered[first : first + parts * at_once]
         common = (group, cell.str, PairCap(pairs_per_person, seed))
@@ -141,7 +194,7 @@ def count_states(
         else:
             totals = log.fold(_count_block, *common, per_person=per_person)
         totals.reverse()  # popped from the end, so that the memory of each state is freed in turn
-        for _, actions in group[::parts]:
+        for *_, actions in group[::parts]:
             yield [gather(writable(totals.pop()), actions, raters.shape[1], threads=log.pool) for _ in range(parts)]
 
 
@@ -149,26 +202,35 @@ def _count_block(
     block: Ratings,
     threads: Threads,
     totals: list[NDArray[Any]] | None,
-    group: list[tuple[int, IntArray]],
+    group: list[tuple[int, bool, IntArray]],
     cell: str,
     cap: PairCap,
     index: IntArray,
-    numbers: IntArray,
+    weights: NDArray[Any],
+    held: BoolArray,
 ) -> list[NDArray[Any]]:
-    """Add a block's pairs to the counts of each number of `group`, among its actions; `numbers` are those of people."""
+    """Add a block's pairs to the counts of each (state, whether held out, actions) of `group`."""
     if totals is None:
-        totals = [np.zeros((len(kept), len(kept)), dtype=cell) for _, kept in group]
+        totals = [np.zeros((len(kept), len(kept)), dtype=cell) for *_, kept in group]
     comparisons = cap.comparisons(block, index, threads)
-    for counts, (number, kept) in zip(totals, group, strict=True):
+    for counts, (state, part, kept) in zip(totals, group, strict=True):
+        weight = weight_of(weights, state) * (held == part)
         restricted = comparisons.restricted(kept)
-        add_wins(counts, restricted, restricted.weight * (numbers == number)[restricted.person], threads=threads)
+        add_wins(counts, restricted, restricted.weight * weight[restricted.person], threads=threads)
     return totals
 
 
 def _scatter_block(
-    block: Ratings, threads: Threads, utilities: FloatArray, cap: PairCap, index: IntArray, labels: IntArray
+    block: Ratings,
+    threads: Threads,
+    utilities: FloatArray,
+    unit: int,
+    cap: PairCap,
+    index: IntArray,
+    weights: NDArray[Any],
 ) -> FloatArray:
     """Return each state's sums over the people of a block."""
     comparisons = cap.comparisons(block, index, threads)
-    sums = [scatter_sums(comparisons, (labels == z) * 1.0, row, threads=threads) for z, row in enumerate(utilities)]
+    people = [weight_of(weights, z) / unit for z in range(len(utilities))]
+    sums = [scatter_sums(comparisons, *pair, threads=threads) for pair in zip(people, utilities, strict=True)]
     return np.stack(sums)

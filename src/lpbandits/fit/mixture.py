@@ -1,0 +1,270 @@
+"""Mixture estimator: a Gaussian mixture over people's standardized ratings, then Bradley-Terry models of its states.
+
+A person's ratings, minus their mean and divided by their standard deviation, are y = u_za + α_iz + noise of variance v
+in state z; actions that were not rated are left out. Each step of EM computes the probabilities ρ of every person's
+states, then the shares, the variance and the state means u_za = (Σ_i ρ_iz (y − α_iz) + κ b_a) / (Σ_i ρ_iz + κ), with
+the means b over all people. κ = v / τ² is fitted, too: τ² is the variance of u about b. EM has many local optima, so
+many short runs on a sample of people choose the start.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpbandits import validate
+from lpbandits.data.blocks import Blocks, parallel_sum, reduce_add, subsample
+from lpbandits.data.ratings import Ratings
+from lpbandits.errors import InvalidInput
+from lpbandits.fit.clusters import MAX_RESTARTS, cluster_people, level_warnings, scaled, variance_between
+from lpbandits.fit.estimator import Estimate, Estimator, without_empty_states
+from lpbandits.fit.kernels.mixture import mixture_step
+from lpbandits.fit.kernels.ratings import RATERS, TOTAL
+from lpbandits.fit.two_stage import UNITS, Members, fit_members
+from lpbandits.parallel import Threads
+from lpbandits.progress import Stopwatch
+from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
+
+PSEUDO_RATERS = 3.0
+"""κ of the starts: raters with the mean opinion of all people that are added to each action of a state."""
+
+PSEUDO_RATERS_RANGE, PRIOR_STEPS = (1.0, 100.0), 100
+"""Range of the fitted κ, and steps of its fit."""
+
+OVERALL_RATERS, OVERALL_STEPS = 20.0, 5
+"""Raters without an opinion that are added to each action, and steps, for the means over all people."""
+
+START_RATINGS, SAMPLE_RATINGS = 2**18, 2**21
+"""Ratings of the people whose fits are the starts, and of those to whom the best start is fitted before all people."""
+
+START_STEPS, FINALISTS = 12, 3
+"""Steps of each start, and how many of the best starts are continued."""
+
+MIN_VARIANCE = 1e-6
+"""Minimum variance of standardized ratings about the means of a state."""
+
+N_TOTALS = 4
+"""Number of totals over people before those by state; see `_expect`."""
+
+BYTES_PER_CELL = 24
+"""Bytes per state of a person, and of an action."""
+
+
+class Components(NamedTuple):
+    """Parameters of a mixture: means by action and state, shares, and the variance about the means."""
+
+    means: FloatArray
+    shares: FloatArray
+    variance: float
+
+
+class Prior(NamedTuple):
+    """The mean opinion of each action, and the number of raters who are assumed to have it."""
+
+    means: FloatArray
+    raters: float
+
+
+@dataclass(frozen=True)
+class Mixture(Estimator):
+    """EM for a Gaussian mixture over standardized ratings, and a Bradley-Terry model of each state.
+
+    A person's comparisons count in each state by the probability of the state. The first start is the clustering of
+    `TwoStage` on `scale`; each other one begins at random people.
+
+    Parameters
+    ----------
+    scale, prior_sd, seed, shrink
+        As in `TwoStage`.
+    restarts
+        Number of starts.
+    tolerance
+        Stop when a step gains less than this per rating (nats).
+    max_steps
+        Maximum number of steps.
+
+    Examples
+    --------
+    >>> from lpbandits.fit import fit_states
+    >>> rows = [(n, a, a if n < 6 else -a) for n in range(10) for a in range(3)]
+    >>> model = fit_states(Ratings.from_arrays(*zip(*rows)), Mixture(), states=2).model
+    >>> model.orderings.tolist(), model.prior.round(2).tolist()
+    ([[2, 1, 0], [0, 1, 2]], [0.6, 0.4])
+    """
+
+    method: ClassVar[str] = "mixture"
+    restarts: int = 20
+    tolerance: float = 1e-6
+    max_steps: int = 200
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(
+            restarts=validate.as_count(self.restarts, "restarts", high=MAX_RESTARTS),
+            tolerance=validate.as_number(self.tolerance, "tolerance", low=0),
+            max_steps=validate.as_count(self.max_steps, "max_steps"),
+        )
+
+    def __call__(
+        self, log: Blocks, states: int, *, pairs_per_person: int | None, holdout: BoolArray | None, watch: Stopwatch
+    ) -> Estimate:
+        """Fit the mixture, then its states to the comparisons of their members.
+
+        The fits without the held-out people reuse the membership of all people.
+        """
+        people = len(log.log.people)
+        if states > people:
+            raise InvalidInput(f"states must be at most the number of people, {people}, got {states}")
+        remedy = "use fewer states or --method two-stage"
+        log.budget.check(f"the probabilities of {states} states", BYTES_PER_CELL * states * people, remedy)
+        components, history = self._fit(log, states, watch)
+        with watch.part("mixture: members"):
+            membership = np.concatenate(list(log.map(_members, components)))
+        shares, membership, notes = without_empty_states(components.shares, membership)
+        labels = membership.argmax(axis=1)
+        if len(history) == self.max_steps:
+            notes.append(f"the mixture stopped after max_steps={self.max_steps} steps; increase max_steps")
+        notes += level_warnings(*variance_between(log, labels), self.scale)
+        members = Members(labels, shares, membership, whole_units(membership))
+        estimate = fit_members(self, log, members, pairs_per_person=pairs_per_person, holdout=holdout, watch=watch)
+        return replace(estimate, warnings=tuple(notes), history=tuple(history))
+
+    def _fit(self, log: Blocks, states: int, watch: Stopwatch) -> tuple[Components, list[float]]:
+        """Choose a start on a sample of people, continue it on a larger one, then on all people."""
+        counts, everyone, k = log.log.counts, np.arange(len(log.log.people)), len(log.log.actions)
+        if not log.budget.shared(BYTES_PER_CELL * states * k, in_order=True):
+            log = log.local
+        with watch.part("mixture: means"):
+            one = Components(np.zeros((k, 1)), np.ones(1), 1.0)
+            one, _ = climb(log, one, Prior(np.zeros((k, 1)), OVERALL_RATERS), steps=OVERALL_STEPS)
+        prior = Prior(one.means, PSEUDO_RATERS)
+        limits: Json = {"steps": self.max_steps, "tolerance": self.tolerance}
+        best: list[Components] = []
+        for ratings in (START_RATINGS, SAMPLE_RATINGS):
+            if best and counts.sum() <= START_RATINGS:
+                continue
+            sample = Blocks(log.subset(subsample(everyone, counts, ratings)), log.pool, log.budget)
+            if not best:
+                best = self._starts(sample, states, prior, one.variance, watch)
+            with watch.part("mixture: sample"):
+                ends = [climb(sample, start, prior, **limits) for start in best]
+                best = [max(ends, key=lambda end: end[1][-1])[0]]
+                prior = fitted_prior(sample, best[0], prior)
+        with watch.part("mixture: all people"):
+            components, _ = climb(log, best[0], prior, **limits)
+            return climb(log, components, fitted_prior(log, components, prior), **limits)
+
+    def _starts(self, sample: Blocks, states: int, prior: Prior, variance: float, watch: Stopwatch) -> list[Components]:
+        """Return the best of several short runs, the best first: one from clusters, others from random people."""
+        ratings = sample.subset(np.arange(len(sample.log.people)))
+        y = scaled(ratings, "standardized").data
+        useful = np.flatnonzero(np.bincount(ratings.owner, weights=np.abs(y), minlength=len(ratings.people)))
+        ends = []
+        for start in range(self.restarts):
+            with watch.part("mixture: starts", start, self.restarts):
+                if start:
+                    rng = np.random.default_rng([self.seed, 5, start])
+                    labels = np.full(len(ratings.people), states)
+                    chosen = rng.permutation(useful)[:states]
+                    labels[chosen] = np.arange(len(chosen))
+                else:
+                    labels = cluster_people(sample, states, scale=self.scale, seed=self.seed).labels
+                sizes = np.bincount(labels, minlength=states)[:states] + 1.0
+                means = means_of_labels(ratings, y, labels, states, prior)
+                steps = self.max_steps if states == 1 else START_STEPS
+                ends.append(climb(sample, Components(means, sizes / sizes.sum(), variance), prior, steps=steps))
+            if states == 1:
+                break
+        watch.skip_to_end("mixture: starts", self.restarts)
+        return [ends[i][0] for i in sorted(range(len(ends)), key=lambda i: -ends[i][1][-1])[:FINALISTS]]
+
+
+def means_of_labels(ratings: Ratings, y: FloatArray, labels: IntArray, states: int, prior: Prior) -> FloatArray:
+    """Return the means by action and state of people in the states of their labels; other labels are left out."""
+    residual = y - prior.means[ratings.action, 0]
+    offset = np.bincount(ratings.owner, weights=residual, minlength=len(labels)) / np.maximum(ratings.counts, 1)
+    used = np.flatnonzero(labels[ratings.owner] < states)
+    cell = ratings.action[used] * states + labels[ratings.owner[used]]
+    k = len(ratings.actions)
+    raters = np.bincount(cell, minlength=k * states).reshape(k, states)
+    sums = np.bincount(cell, weights=(residual - offset[ratings.owner])[used], minlength=k * states)
+    return np.asarray(prior.means + sums.reshape(k, states) / (raters + prior.raters))
+
+
+def climb(
+    log: Blocks, components: Components, prior: Prior, *, steps: int, tolerance: float = 0.0
+) -> tuple[Components, list[float]]:
+    """Run EM until a step gains at most `tolerance` per rating; return components and log-posteriors, one per step.
+
+    Given ρ, the variance is fitted to the residuals from the current means, then the means: both increase the
+    log-posterior, in which u has the prior N(b, v / κ).
+    """
+    history: list[float] = []
+    for _ in range(steps):
+        means, shares, variance = components
+        sums, totals = (reduce_add(parts) for parts in zip(*log.map(_expect, components), strict=True))
+        likelihood, squares, freedom, informative = totals[:N_TOTALS]
+        freedom = max(freedom, 1.0)
+        penalty = prior.raters * float(np.sum((means - prior.means) ** 2))
+        history.append(likelihood - 0.5 * (freedom * math.log(2 * math.pi * variance) + penalty / variance))
+        if len(history) > 1 and history[-1] - history[-2] <= tolerance * freedom:
+            break
+        if informative:
+            shares = totals[N_TOTALS:] / informative
+        variance = max((squares + penalty) / freedom, MIN_VARIANCE)
+        means = (sums[TOTAL] + prior.raters * prior.means) / (sums[RATERS] + prior.raters)
+        components = Components(means, shares, variance)
+    return components, history
+
+
+def fitted_prior(log: Blocks, components: Components, prior: Prior) -> Prior:
+    """Return the prior with κ = v / τ², where τ² is the variance of the states' means about those of all people.
+
+    By EM: τ² is the mean of (u − b)² and of the variance v / (Σ ρ + κ) that is left to u.
+    """
+    sums = reduce_add(part for part, _ in log.map(_expect, components))
+    raters, variance = prior.raters, components.variance
+    for _ in range(PRIOR_STEPS):
+        weight = sums[RATERS] + raters
+        away = (sums[TOTAL] - sums[RATERS] * prior.means) / weight
+        raters = float(np.clip(variance / np.mean(away**2 + variance / weight), *PSEUDO_RATERS_RANGE))
+    return Prior(prior.means, raters)
+
+
+def _step(block: Ratings, threads: Threads, components: Components) -> tuple[FloatArray, ...]:
+    """Return ρ and q by person and state, the log-likelihood of each person, and the sums over people."""
+    people, (k, states) = len(block.people), components.means.shape
+    membership, alpha, square = np.empty((3, people, states))
+    value = np.empty(people)
+    with np.errstate(divide="ignore"):  # a state may have share 0
+        arrays = components.means, np.log(components.shares), components.variance
+    sums = parallel_sum(mixture_step, block, threads, (2, k, states), arrays, (membership, alpha, square, value))
+    return membership, square, value, sums
+
+
+def _expect(block: Ratings, threads: Threads, components: Components) -> tuple[FloatArray, FloatArray]:
+    """Return the sums over raters, and those over people: log-likelihood, Σ ρ q, degrees of freedom, number, Σ ρ."""
+    membership, square, value, sums = _step(block, threads, components)
+    told = ~np.isnan(value)
+    membership, square = membership[told], square[told]
+    totals = [value[told].sum(), (membership * square).sum(), (block.counts[told] - 1).sum(), told.sum()]
+    return sums, np.concatenate([totals, membership.sum(axis=0)])
+
+
+def _members(block: Ratings, threads: Threads, components: Components) -> FloatArray:
+    return _step(block, threads, components)[0]
+
+
+def whole_units(membership: FloatArray) -> NDArray[np.uint8]:
+    """Return probabilities in sixteenths that add up to 16, by largest remainders.
+
+    >>> whole_units(np.array([[0.5, 0.5], [0.99, 0.01], [0.55, 0.45]])).tolist()
+    [[8, 8], [16, 0], [9, 7]]
+    """
+    exact = UNITS * membership
+    units = np.floor(exact)
+    missing = np.rint(UNITS - units.sum(axis=1))
+    rank = np.argsort(np.argsort(units - exact, axis=1, kind="stable"), axis=1, kind="stable")
+    return np.asarray(units + (rank < missing[:, None]), dtype=np.uint8)
