@@ -21,7 +21,8 @@ from benchmarks.recommenders import RECOMMENDERS, Score, Settings
 from lpbandits.data import Ratings
 from lpbandits.evaluation.baselines import REFERENCES
 from lpbandits.evaluation.contestants import Contest, Knowledge
-from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay, mean_score, mean_scores, split
+from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay, mean_score, mean_scores
+from lpbandits.evaluation.splits import splits
 from lpbandits.fit import TwoStage, fit_states
 from lpbandits.fit.taste.moments import moments
 from lpbandits.fit.taste.popularity import informative
@@ -75,7 +76,7 @@ class Match:
 
     def __init__(self, name: str, log: Ratings) -> None:
         self.name, self.log = name, log
-        parts = split(log, least=MIN_RATINGS_ONCE, seed=0)
+        (parts,) = splits(log, least=MIN_RATINGS_ONCE, seed=0)
         self.fitted, self.known = log.subset(parts.fitted), log.subset(parts.known)
         self.development = Replay.of(log, parts.development, rounds=ROUNDS)
         self.report = Replay.of(log, parts.report, rounds=ROUNDS)

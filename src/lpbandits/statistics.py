@@ -2,7 +2,10 @@
 
 import math
 
+import numpy as np
 from scipy.special import stdtrit
+
+from lpbandits.typing import FloatArray
 
 LEVEL = 0.95
 """Default confidence level."""
@@ -15,3 +18,20 @@ def t_multiplier(draws: int, level: float = LEVEL) -> float:
     (4.3, 1.96, inf)
     """
     return math.inf if draws < 2 else float(stdtrit(draws - 1, 0.5 + level / 2.0))
+
+
+def half_width(differences: FloatArray, level: float = LEVEL, *, widen: float = 1.0) -> float:
+    """Return the half-width of the confidence interval of a mean of differences, many of which may be exactly 0.
+
+    Only differences other than 0 tell how large a difference is, so Student's t has one degree of freedom fewer than
+    their number. Without any the half-width is 0, with one it is infinite. `widen` multiplies it.
+
+    >>> round(half_width(np.array([1.0, 2.0, 3.0])), 2), round(half_width(np.array([0.0, 0.0, 1.0, 2.0])), 2)
+    (2.48, 6.08)
+    """
+    differing = int(np.count_nonzero(differences))
+    if differing == 0:
+        return 0.0
+    if differing == 1:
+        return math.inf
+    return widen * t_multiplier(differing, level) * float(differences.std(ddof=1)) / math.sqrt(len(differences))

@@ -19,7 +19,7 @@ from tests.logs import log_of
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Hold a log with two states, and its model."""
     place = tmp_path_factory.mktemp("evaluate")
-    log = log_of(90, 12, states=2, noise=0.5, seed=1)
+    log = log_of(90, 12, states=2, noise=0.3, seed=1)
     table = {"user": [log.people[n] for n in log.owner], "item": log.action, "rating": log.rating}
     pl.DataFrame(table).write_csv(place / "log.csv")
     lpb.fit_states(log, lpb.TwoStage(), states=2).model.save(place / "model.json")
@@ -34,9 +34,9 @@ def test_json_output(folder: Path) -> None:
         assert set(score["z"]) == {"5", "6", "10", "20"}
         assert score["z"]["20"] is None
         assert score["se"] > 0
-    assert content["people"] == content["log"]["report"] == 31
+    assert content["people"] == content["log"]["report"] == 90
     assert content["best"] in content["policies"]
-    assert content["verdict"].startswith("On 31 held-out people (of 90)")
+    assert content["verdict"].startswith("On 90 people (of 90), each held out in 2 of 6 splits")
     assert (content["report"], content["model"]) == (None, None)
 
 
@@ -108,7 +108,7 @@ def test_report_and_model_are_written(folder: Path, tmp_path: Path) -> None:
     assert {*json.loads((out / "manifest.json").read_text())["files"], "manifest.json"} == names
     people = pl.read_parquet(out / "people.parquet")
     assert people.columns == ["person", "ratings", "rounds", "state", "popular", "taste"]
-    assert people["rounds"].to_list() == [3] * 31
+    assert people["rounds"].to_list() == [3] * 90
     model = lpb.PreferenceModel.load(out / "model.json")
     assert model.n_states == 2
     assert model.evaluation is not None

@@ -10,8 +10,8 @@ from lpbandits.evaluation.replay import Replay, play_recorded
 from lpbandits.typing import FloatArray
 from tests.logs import log_of
 
-PLANTED = log_of(150, 20, states=3, noise=0.5, seed=1)
-"""A log of three states with different orderings."""
+PLANTED = log_of(300, 20, states=3, noise=0.5, seed=1)
+"""A log of three states with different orderings, and enough people for a single split."""
 
 
 def policy_scores(replay: Replay, policy: lpb.Policy, *, seed: int) -> FloatArray:

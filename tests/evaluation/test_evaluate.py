@@ -9,10 +9,15 @@ import lpbandits as lpb
 from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.evaluation import evaluate
-from lpbandits.evaluation.contestants import DEFAULT
-from lpbandits.evaluation.fit_config import FitConfig
-from lpbandits.evaluation.replay import Replay, mean_scores, split
-from lpbandits.evaluation.tuning import Trial, cross_validated
+from lpbandits.evaluation.contestants import DEFAULT, Contest
+from lpbandits.evaluation.evaluate import replay_split
+from lpbandits.evaluation.fit_config import FitConfig, ModelSource
+from lpbandits.evaluation.independence import repeated_people
+from lpbandits.evaluation.replay import Replay, mean_scores
+from lpbandits.evaluation.splits import Combined, Result, splits
+from lpbandits.evaluation.tuning import Choice, Trial, cross_validated
+from lpbandits.parallel import Executor
+from lpbandits.progress import Stopwatch
 from lpbandits.views.evaluation_report import how_to_read, selection
 from tests.evaluation.planted import PLANTED, policy_scores, rows_of
 from tests.logs import log_of
@@ -24,7 +29,7 @@ def evaluation() -> lpb.Evaluation:
 
 
 def test_the_selection_does_not_depend_on_report_people(evaluation: lpb.Evaluation) -> None:
-    parts = split(PLANTED, least=4, seed=0)
+    (parts,) = splits(PLANTED, least=4, seed=0)
     person, action, rating = rows_of(PLANTED)
     reported = np.isin(person, parts.report)
     rating[reported] = np.random.default_rng(5).permutation(rating[reported])
@@ -41,7 +46,7 @@ def test_development_people_are_not_in_the_fit_they_are_replayed_with(monkeypatc
         return lpb.fit_states(log, *args, **options)
 
     monkeypatch.setattr("lpbandits.evaluation.fit_config.fit_states", spy)
-    parts = split(PLANTED, least=4, seed=0)
+    (parts,) = splits(PLANTED, least=4, seed=0)
     evaluate(PLANTED, policies=["lpbts"], states=2, scale="cosine", seed=0)
     first = set(parts.fitted.tolist())
     assert fitted == [first, first | set(parts.development.tolist())]
@@ -80,7 +85,7 @@ def test_a_model_of_other_people_is_used_as_it_is() -> None:
     assert evaluation.fit_config is None
     with pytest.raises(InvalidInput, match="keep that model"):
         evaluation.refit(PLANTED)
-    replay = Replay.of(PLANTED, split(PLANTED, least=4, seed=0).report, rounds=20)
+    replay = Replay.of(PLANTED, splits(PLANTED, least=4, seed=0)[0].report, rounds=20)
     want = policy_scores(replay, lpb.Taste(fit.model), seed=0)
     np.testing.assert_allclose(evaluation.policies["taste"].curve[-1], mean_scores(want, 10).mean())
 
@@ -108,7 +113,7 @@ def test_a_model_with_unknown_training_people_is_refitted_if_possible() -> None:
 def test_the_log_is_limited_to_the_actions_of_the_model() -> None:
     model = lpb.PreferenceModel([list(range(10)), list(range(10))[::-1]])
     evaluation = evaluate(PLANTED, model=model, policies=["lpbts"])
-    assert "1,500 ratings" in evaluation.warnings[0]
+    assert "3,000 ratings" in evaluation.warnings[0]
     assert evaluation.rounds == 5
 
 
@@ -174,6 +179,68 @@ def test_ten_actions_and_people_with_different_numbers_of_ratings() -> None:
     assert {"light", "heavy"} <= {group.name.split()[0] for group in evaluation.groups}
 
 
+def test_a_small_log_is_split_several_times() -> None:
+    log = log_of(60, 12, states=2, noise=0.5, seed=4)
+    evaluation = evaluate(log, policies=["lpbts", "lpb-ids", "taste"], states=2)
+    assert (evaluation.splits, evaluation.people) == (6, 60)
+    assert sum(evaluation.selected.values()) == 6
+    assert evaluation.candidate == max(evaluation.selected, key=evaluation.selected.__getitem__)
+    assert "On 60 people (of 60), each held out in 2 of 6 splits" in evaluation.verdict
+    assert "6 random splits" in " ".join([how_to_read(evaluation), *selection(evaluation)])
+    assert evaluation.table["person"].to_list() == sorted(evaluation.table["person"].to_list())
+
+
+def test_no_split_selects_with_its_report_people() -> None:
+    log = log_of(60, 12, states=2, noise=0.5, seed=4)
+    parts = splits(log, least=4, seed=0)[3]
+    person, action, rating = rows_of(log)
+    reported = np.isin(person, parts.report)
+    rating[reported] = np.random.default_rng(5).permutation(rating[reported])
+    chosen = []
+    for one in (log, Ratings.from_arrays(person, action, rating)):
+        replays = [Replay.of(one, people, rounds=5) for people in (parts.development, parts.report)]
+        contest = Contest(["popular", "lpbts", "taste"], 0, Executor(threads=1))
+        source = ModelSource(one)
+        result = replay_split(contest, source, parts, replays, states=2, scale=None, watch=Stopwatch())
+        chosen.append((result.choice.to_dict(), result.scores["popular"].tolist()))
+    assert chosen[0][0] == chosen[1][0]
+    assert chosen[0][1] != chosen[1][1]
+
+
+def test_scores_of_several_splits_are_means_by_person() -> None:
+    log = log_of(40, 12, share=0.7, states=2, seed=4)
+    contest = Contest(["popular", "lpbts", "ts-top"], 0, Executor(threads=1))
+    results = []
+    for number, people in enumerate(([3, 1, 8], [2, 3, 5])):
+        replay = Replay.of(log, np.array(people), rounds=4 + number)
+        shape = (3, replay.max_rounds)
+        scores = {name: np.full(shape, 1.0 + number) + replay.mask for name in ("popular", "lpbts", "ts-top")}
+        development = {"popular": 0.0, "lpbts": 1.0, "ts-top": 2.0 * number}
+        choice = Choice(FitConfig(lpb.TwoStage(), 2 + number), {}, development, None)
+        results.append(Result(choice, None, replay, scores))  # type: ignore[arg-type] # no model is needed
+    combined = Combined.of(results, contest)
+    assert combined.person.tolist() == [1, 2, 3, 5, 8]
+    np.testing.assert_allclose(mean_scores(combined.scores["lpbts"]), [1.0, 2.0, 1.5, 2.0, 1.0])
+    np.testing.assert_allclose(combined.selected, [1.0, 2.0, 1.5, 2.0, 1.0])
+    assert combined.candidates == {"lpbts": 1, "ts-top": 1}
+    assert combined.promise == 1.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_repeats_of_one_person_are_reported(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    week, song = np.divmod(np.arange(80 * 20), 20)
+    steps = np.vstack([2 * rng.normal(size=20), 0.2 * rng.normal(size=(79, 20))]).cumsum(axis=0)
+    places = steps.argsort(axis=1).argsort(axis=1)
+    assert "repeats of one person" in repeated_people(Ratings.from_arrays(week, song, places.ravel()))[0]
+    shuffled = Ratings.from_arrays(rng.permutation(80)[week], song, places.ravel())
+    assert repeated_people(shuffled) == []
+    states = np.repeat(np.arange(4), 20)  # people in groups, one after the other
+    means = rng.normal(size=(4, 20))[states]
+    grouped = Ratings.from_arrays(week, song, (means + 0.7 * rng.normal(size=(80, 20))).ravel())
+    assert repeated_people(grouped) == []
+
+
 def test_repeats_let_a_policy_return_to_the_best_action() -> None:
     once, again = (
         evaluate(PLANTED, policies=["lpbts", "best-possible", "ceiling"], states=3, repeats=repeats)
@@ -183,7 +250,7 @@ def test_repeats_let_a_policy_return_to_the_best_action() -> None:
     assert again.policies["best-possible"].curve[-1] > once.policies["best-possible"].curve[-1]
     assert ("ceiling" in once.policies, "ceiling" in again.policies) == (True, False)
     assert (list(once.left_out), list(again.left_out)) == ([], ["ceiling"])
-    assert evaluate(log_of(50, 3), policies=["lpbts"], states=1, repeats=True).people == 17  # three ratings are enough
+    assert evaluate(log_of(50, 3), policies=["lpbts"], states=1, repeats=True).rounds == 20  # three ratings are enough
 
 
 ALL_EQUAL = Ratings.from_arrays(*np.divmod(np.arange(200), 4), np.ones(200))

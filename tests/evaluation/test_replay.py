@@ -14,7 +14,8 @@ from lpbandits.data import Ratings
 from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.evaluation.baselines import REFERENCES, in_order, item_knn, leave_one_out
 from lpbandits.evaluation.contestants import Contest
-from lpbandits.evaluation.replay import Replay, mean_scores, split
+from lpbandits.evaluation.replay import Replay, mean_scores
+from lpbandits.evaluation.splits import splits
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import informative
 from lpbandits.parallel import Executor
@@ -29,13 +30,17 @@ def moments_of(log: Ratings) -> Moments:
     return moments(log, people=informative(log))
 
 
-@given(st.integers(12, 300), st.integers(0, 5))
-def test_split_is_a_partition(people: int, seed: int) -> None:
-    parts = split(log_of(people, 5, seed=seed), least=4, seed=seed)
-    everyone = np.concatenate([parts.fitted, parts.development, parts.report])
-    assert sorted(everyone.tolist()) == list(range(people))
-    assert parts.known.tolist() == sorted([*parts.fitted.tolist(), *parts.development.tolist()])
-    assert min(len(parts.fitted), len(parts.development), len(parts.report)) > 0
+@given(st.integers(12, 400), st.integers(0, 5))
+def test_splits_are_partitions(people: int, seed: int) -> None:
+    several = splits(log_of(people, 5, seed=seed), least=4, seed=seed)
+    assert len(several) == (1 if round(0.35 * people) >= 100 else 6)
+    for parts in several:
+        everyone = np.concatenate([parts.fitted, parts.development, parts.report])
+        assert sorted(everyone.tolist()) == list(range(people))
+        assert parts.known.tolist() == sorted([*parts.fitted.tolist(), *parts.development.tolist()])
+        assert min(len(parts.fitted), len(parts.development), len(parts.report)) > 0
+    times = np.bincount(np.concatenate([parts.report for parts in several]), minlength=people)
+    assert times.max() == 1 if len(several) == 1 else (times == 2).all()
 
 
 def test_people_who_cannot_be_replayed_are_fitted() -> None:
@@ -43,8 +48,9 @@ def test_people_who_cannot_be_replayed_are_fitted() -> None:
     rating[person == 3] = 2.0  # all alike
     kept = (person != 5) | (action < 3)  # too few
     log = Ratings.from_arrays(person[kept], action[kept], rating[kept])
-    for seed in range(20):
-        assert {3, 5} <= set(split(log, least=4, seed=seed).fitted.tolist())
+    for seed in range(5):
+        for parts in splits(log, least=4, seed=seed):
+            assert {3, 5} <= set(parts.fitted.tolist())
 
 
 def test_a_person_plays_at_most_half_of_the_rated_actions() -> None:

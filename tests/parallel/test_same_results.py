@@ -78,7 +78,7 @@ def test_simulate(feedback: str, workers: lpb.Workers, monkeypatch: pytest.Monke
 
 @pytest.fixture(scope="module")
 def evaluated() -> tuple[lpb.Ratings, lpb.Evaluation]:
-    log = log_of(150, 15, states=2, levels=5, seed=6)
+    log = log_of(300, 15, states=2, levels=5, seed=6)
     return log, lpb.evaluate(log, scale="cosine", seed=3, threads=2)
 
 

@@ -11,11 +11,13 @@ from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.evaluation.baselines import REFERENCES
 from lpbandits.evaluation.contestants import BOUNDS, DEFAULT, YARDSTICKS, Contest
 from lpbandits.evaluation.fit_config import FitConfig, ModelSource, settings_to_try
-from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay, split
-from lpbandits.evaluation.results import Evaluation
+from lpbandits.evaluation.independence import repeated_people
+from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay
+from lpbandits.evaluation.results import Evaluation, Gain
+from lpbandits.evaluation.splits import Combined, Result, Split, splits
 from lpbandits.evaluation.summary import differences, gains_over, groups_of, person_table, summarize
 from lpbandits.evaluation.tuning import develop
-from lpbandits.evaluation.verdict import best_of, sentence
+from lpbandits.evaluation.verdict import Claims, best_of, people_of, sentence, subject_of
 from lpbandits.fit.assign import states_of
 from lpbandits.fit.taste.popularity import MIN_RATINGS
 from lpbandits.model import PreferenceModel
@@ -92,7 +94,7 @@ def evaluate(
     >>> log = Ratings.from_arrays(n, a, np.where(n % 2, a, 11 - a) + rng.normal(0, 2, len(n)))
     >>> evaluation = evaluate(log, policies=["lpb-utility", "taste"], states=2)
     >>> evaluation.policies["taste"].vs_popularity.low > 0.5, evaluation.people
-    (True, 42)
+    (True, 120)
     """
     watch = Stopwatch(progress)
     names = contestant_names(policies)
@@ -104,67 +106,101 @@ def evaluate(
     source = ModelSource.of(model, as_ratings(ratings), new_people=validate.as_flag(new_people, "new_people"))
     log = source.log
     max_people = None if people is None else validate.as_count(people, "people")
-    parts = split(log, least=MIN_RATINGS_ONCE if once else MIN_RATINGS, seed=seed, people=max_people)
+    parts = splits(log, least=MIN_RATINGS_ONCE if once else MIN_RATINGS, seed=seed, people=max_people)
+    results: list[Result] = []
     with executor_for(jobs, threads=threads) as executor:
         contest = Contest(names, seed, executor)
         left_out: dict[str, str] = {}
         if not once and "ceiling" in names:
             left_out["ceiling"] = "with repeats, the reward of a repeated action is already known"
-            contest = contest.without(left_out)
-        configs = settings_to_try(len(parts.fitted), states=states, scale=scale, seed=seed)
-        choice = develop(
-            contest,
-            [source.source] if isinstance(source.source, FitConfig) else source.source or configs,
-            log.subset(parts.fitted),
-            Replay.of(log, parts.development, rounds=rounds, once=once),
-            watch,
-        )
-        left_out |= choice.left_out
-        contest = contest.without(left_out)
-        with watch.part("fit training people"):
-            known = choice.knowledge(log.subset(parts.known), contest)
-        replay = Replay.of(log, parts.report, rounds=rounds, once=once)
-        scores = summarize(contest.scores(contest.names, known, replay, watch), rounds=rounds, seed=seed)
-    best = best_of(choice, scores)
-    shown = choice.candidate if best == "popular" else best
-    against = {} if shown is None else gains_over(shown, scores, seed=seed)
-    grouped_by = known.model if model is None else model  # the user's numbering of states
-    person_states = np.zeros(len(replay), dtype=np.int64)
+        for part in parts:
+            replays = [Replay.of(log, people, rounds=rounds, once=once) for people in (part.development, part.report)]
+            result = replay_split(
+                contest.without(left_out), source, part, replays, states=states, scale=scale, watch=watch
+            )
+            left_out |= result.choice.left_out
+            results.append(result)
+    combined = Combined.of(results, contest.without(left_out))
+    widen = combined.widen
+    scores = summarize(combined.scores, rounds=rounds, widen=widen)
+    best = best_of(combined, scores)
+    shown = combined.candidate if best == "popular" else best
+    score = combined.selected if shown in (None, combined.candidate) else scores[best].people
+    gaps = differences(score, scores["popular"].people)
+    against = {} if shown is None else gains_over(score, shown, scores, widen=widen)
+    if model is not None:
+        grouped_by = model  # the user's numbering of states
+    elif len(parts) == 1 or combined.choice.fit_config is None:
+        grouped_by = results[0].known.model
+    else:
+        with watch.part("fit all people"):
+            grouped_by = combined.choice.fit_config.fit(log, threads)
+    person_states = np.zeros(len(combined), dtype=np.int64)
     if grouped_by.utilities is not None:
-        assigned = states_of(grouped_by, log.subset(replay.person), threads=threads)
+        assigned = states_of(grouped_by, log.subset(combined.person), threads=threads)
         person_states = assigned["state"].to_numpy().astype(np.int64)
-    gaps = differences(scores[shown or "popular"].people, scores["popular"].people)
     return Evaluation(
         verdict=sentence(
             best,
-            choice.candidate,
+            subject_of(best, combined),
+            Gain.of(gaps, widen=widen),
+            Claims.of(shown or "popular", score, scores, widen=widen),
             scores,
             against,
-            unseen=source.unseen,
-            people=len(replay),
-            log_people=len(log.people),
-            rounds=replay.max_rounds,
+            where=people_of(len(combined), len(log.people), unseen=source.unseen, splits=len(parts)),
+            rounds=int(combined.rounds.max()),
         ),
         best=best,
         candidate=shown,
-        people=len(replay),
+        selected=combined.candidates,
+        people=len(combined),
         log_people=len(log.people),
-        fitted_people=len(parts.fitted),
-        development_people=len(parts.development),
-        rounds=replay.max_rounds,
+        splits=len(parts),
+        fitted_people=len(parts[0].fitted),
+        development_people=len(parts[0].development),
+        rounds=int(combined.rounds.max()),
         once=once,
         policies=scores,
         against=against,
         gaps=gaps,
-        groups=groups_of(gaps, log.counts[replay.person], person_states, grouped_by, seed=seed),
-        chosen=choice.to_dict(),
+        groups=groups_of(gaps, log.counts[combined.person], person_states, grouped_by, widen=widen),
+        chosen=combined.choice.to_dict(),
         left_out=left_out,
-        warnings=source.notes,
-        table=person_table(log, replay, person_states, scores),
+        warnings=[*source.notes, *repeated_people(log)],
+        table=person_table(log, combined, person_states, scores),
         seconds={stage: round(time, 3) for stage, time in watch.seconds.items()},
-        fit_config=choice.fit_config,
+        fit_config=combined.choice.fit_config,
         unseen=source.unseen,
     )
+
+
+def replay_split(
+    contest: Contest,
+    source: ModelSource,
+    parts: Split,
+    replays: Sequence[Replay],
+    *,
+    states: int | str,
+    scale: str | None,
+    watch: Stopwatch,
+) -> Result:
+    """Select all settings on the development set, fit a model to all but the report set, and replay the report set.
+
+    `replays` are those of the development and the report set.
+    """
+    log = source.log
+    configs = settings_to_try(len(parts.fitted), states=states, scale=scale, seed=contest.seed)
+    choice = develop(
+        contest,
+        [source.source] if isinstance(source.source, FitConfig) else source.source or configs,
+        log.subset(parts.fitted),
+        replays[0],
+        watch,
+    )
+    contest = contest.without(choice.left_out)
+    with watch.part("fit training people"):
+        known = choice.knowledge(log.subset(parts.known), contest)
+    return Result(choice, known, replays[1], contest.scores(contest.names, known, replays[1], watch))
 
 
 def contestant_names(policies: Sequence[str] | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""Held-out people of a log, and their replay: people are offered the actions they rated; rewards are the ratings."""
+"""Replay of people of a log: they are offered the actions they rated; rewards are the ratings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,6 @@ from itertools import pairwise
 import numpy as np
 
 from lpbandits.data.ratings import Ratings
-from lpbandits.errors import InvalidInput
-from lpbandits.fit.taste.popularity import MIN_RATINGS, informative
 from lpbandits.policies import Policy
 from lpbandits.rewards import Rewards
 from lpbandits.simulation.rollout import play
@@ -19,66 +17,8 @@ from lpbandits.worlds.replay import recorded_rewards, replay_population
 MIN_RATINGS_ONCE = 4
 """Minimum number of ratings of a replayed person who receives each action at most once; otherwise `MIN_RATINGS`."""
 
-REPORT, DEVELOPMENT = 0.35, 0.2
-"""Shares of the report and the development set among the people who can be replayed."""
-
-MAX_REPORT, MAX_DEVELOPMENT = 2_000, 500
-"""Maximum sizes of the two sets: enough to detect a difference of 0.01."""
-
-MIN_PEOPLE = 12
-"""Minimum number of people who can be replayed."""
-
 GAME_PEOPLE = 128
 """Maximum number of people per game."""
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Three disjoint sets of people, by index in ascending order."""
-
-    fitted: IntArray
-    """Training set: all other people, including those who cannot be replayed."""
-    development: IntArray
-    """Set on which all settings are selected; it is added to the training set for the final fit."""
-    report: IntArray
-    """Held-out people, replayed once with the selected settings."""
-
-    @property
-    def known(self) -> IntArray:
-        """All people except those of the report set."""
-        return np.sort(np.concatenate([self.fitted, self.development]))
-
-
-def split(log: Ratings, *, least: int, seed: int, people: int | None = None) -> Split:
-    """Split the people of a log at random.
-
-    People can be replayed if they are informative and have at least `least` ratings. The report set has at most
-    `people` of them (MAX_REPORT by default).
-
-    >>> log = Ratings.from_arrays(np.repeat(np.arange(20), 4), np.tile(np.arange(4), 20), np.arange(80) % 7)
-    >>> parts = split(log, least=4, seed=0)
-    >>> len(parts.fitted), len(parts.development), len(parts.report)
-    (9, 4, 7)
-    """
-    eligible = informative(log)
-    eligible = eligible[log.counts[eligible] >= least]
-    if len(eligible) < MIN_PEOPLE:
-        most = int(log.counts.max(initial=0))
-        if most < least:
-            remedy = "; with --repeats three are enough" if most >= MIN_RATINGS else ""
-            raise InvalidInput(
-                f"a replayed person must have at least {least} ratings, but no person has more than {most}{remedy}"
-            )
-        raise InvalidInput(
-            f"at least {MIN_PEOPLE} people with {least} or more ratings that are not all equal are needed, got "
-            f"{len(eligible)}; give ratings of more people"
-        )
-    order = np.random.default_rng([seed, 12]).permutation(eligible)
-    n_report = min(round(REPORT * len(eligible)), MAX_REPORT if people is None else people)
-    n_development = min(round(DEVELOPMENT * len(eligible)), MAX_DEVELOPMENT)
-    report, development = order[:n_report], order[n_report : n_report + n_development]
-    fitted = np.setdiff1d(np.arange(len(log.people)), order[: n_report + n_development])
-    return Split(fitted, np.sort(development), np.sort(report))
 
 
 @dataclass(frozen=True, eq=False)

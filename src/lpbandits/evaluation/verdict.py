@@ -1,18 +1,20 @@
 """The verdict of an evaluation: the best policy, and one sentence about it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from lpbandits.evaluation.contestants import YARDSTICKS
 from lpbandits.evaluation.results import Gain, Score, titled
+from lpbandits.evaluation.splits import FOLDS, Combined
 from lpbandits.evaluation.summary import differences
-from lpbandits.evaluation.tuning import Choice
-from lpbandits.statistics import t_multiplier
+from lpbandits.statistics import half_width
 from lpbandits.text import pluralize
+from lpbandits.typing import FloatArray
 
 FAMILY_ERROR = 0.01
-"""Family-wise error rate of the policies that were not selected on the development set."""
+"""Family-wise error rate of the policies that were not selected on the development set, and of the other claims."""
 
 RELEVANT_GAIN = 0.1
 """If the interval includes gains above this, the sentence states that there are too few people."""
@@ -20,83 +22,136 @@ RELEVANT_GAIN = 0.1
 MAX_WORSE = 2
 """Maximum number of policies below popularity that the sentence names."""
 
+RECOMMENDERS = ("item-knn", "ease")
 
-def best_of(choice: Choice, policies: Mapping[str, Score]) -> str:
+
+def best_of(people: Combined, policies: Mapping[str, Score]) -> str:
     """Return the policy that is significantly better than popularity, else "popular".
 
     The selected policy must score above popularity on the development set and, by its 95 % interval, on the report
     set. Otherwise another policy is returned if it is better at a family-wise error rate of 1 %, since the selection on
-    the small development set may be poor.
+    the small development set may be poor. With several splits the selected policy may differ between them; the one
+    selected most often is returned if it also scores above popularity by itself.
     """
-    candidate = choice.candidate
+    candidate = people.candidate
     if candidate is None:
         return "popular"
-    if choice.scores[candidate] > choice.scores["popular"] and policies[candidate].vs_popularity.sign > 0:
-        return candidate
     popular = policies["popular"].people
+    selected = Gain.of(differences(people.selected, popular), widen=people.widen)
+    if people.promise > 0.0 and selected.sign > 0 and policies[candidate].vs_popularity.mean > 0.0:
+        return candidate
     gaps = {
         score.name: differences(score.people, popular)
         for score in policies.values()
         if score.kind == "policy" and score.name not in YARDSTICKS
     }
-    critical = t_multiplier(len(popular), 1.0 - 2 * FAMILY_ERROR / len(gaps))
+    level = 1.0 - 2 * FAMILY_ERROR / len(gaps)
     significant = {
-        name: float(gap.mean())
-        for name, gap in gaps.items()
-        if len(popular) > 1 and gap.mean() > critical * gap.std(ddof=1) / np.sqrt(len(popular))
+        name: float(gap.mean()) for name, gap in gaps.items() if gap.mean() > half_width(gap, level, widen=people.widen)
     }
     return max(significant, key=lambda name: significant[name], default="popular")
 
 
+@dataclass(frozen=True)
+class Claims:
+    """What the sentence says beside the verdict: signs of differences, 0 unless clear for all of them together."""
+
+    vs_popularity: Mapping[str, int]
+    """Sign of the gain over popularity of recommenders and of the other policies."""
+    vs_recommenders: Mapping[str, int]
+    """Sign of the policy's gain over recommenders."""
+
+    @classmethod
+    def of(cls, name: str, people: FloatArray, policies: Mapping[str, Score], *, widen: float = 1.0) -> "Claims":
+        """Test the differences of a policy, with these scores by person, at a family-wise error rate of 1 %."""
+        popular = policies["popular"].people
+        gaps = {
+            ("popular", other): differences(score.people, popular)
+            for other, score in policies.items()
+            if other in RECOMMENDERS or (score.kind == "policy" and other not in (name, *YARDSTICKS))
+        }
+        gaps |= {
+            (name, other): differences(people, policies[other].people) for other in RECOMMENDERS if other in policies
+        }
+        level = 1.0 - FAMILY_ERROR / max(len(gaps), 1)
+        signs = {
+            pair: int(np.sign(gap.mean())) if abs(gap.mean()) > half_width(gap, level, widen=widen) else 0
+            for pair, gap in gaps.items()
+        }
+        return cls(*({other: sign for (one, other), sign in signs.items() if one == of} for of in ("popular", name)))
+
+
 def sentence(
     best: str,
-    candidate: str | None,
+    subject: str | None,
+    gain: Gain,
+    claims: Claims,
     policies: Mapping[str, Score],
     against: Mapping[str, Gain],
     *,
-    unseen: bool = True,
-    people: int,
-    log_people: int,
+    where: str,
     rounds: int,
 ) -> str:
-    """Return the verdict on the `best` policy, or on the candidate if popularity is best.
+    """Return the verdict on the subject, the best policy or else the selected one, with its gain over popularity.
 
-    `against` holds the gains of that policy over the others; `unseen` is whether the people are known to be held out.
+    `against` holds its gains over the other contestants; `where` names the people.
 
-    >>> taste = Score("taste", "policy", {20: 0.8}, 0.01, Gain(0.059, 0.044, 0.073), [0.8], [])
-    >>> against = {"item-knn": Gain(0.0, -0.01, 0.01)}
-    >>> sentence("taste", "taste", {"taste": taste}, against, people=600, log_people=1589, rounds=20)
-    'On 600 held-out people (of 1,589), taste gains 0.059 [0.044, 0.073] over popularity in 20 ...
+    >>> gain, against = Gain(0.059, 0.044, 0.073), {"item-knn": Gain(0.0, -0.01, 0.01)}
+    >>> claims = Claims({}, {"item-knn": 0})
+    >>> sentence("taste", "taste", gain, claims, {}, against, where="On 600 people", rounds=20)
+    'On 600 people, taste gains 0.059 [0.044, 0.073] over popularity in 20 rounds; it does not clearly differ ...
     """
-    prefix = "held-out " if unseen else ""
-    where = f"On {pluralize(people, f'{prefix}person', f'{prefix}people')} (of {log_people:,})"
     within = f"in {pluralize(rounds, 'round')}"
-    if candidate is None:
+    if subject is None:
         return f"{where}, no policy was evaluated; name one (--policies taste)."
-    worse = _worse(candidate, policies)
+    worse = _worse(claims, policies)
     if best != "popular":
-        gain = policies[best].vs_popularity
-        parts = [f"{titled(best)} gains {gain:.3f} over popularity {within}", *_versus_references(against), *worse]
+        parts = [f"{subject} gains {gain:.3f} over popularity {within}", *_versus_recommenders(claims, against), *worse]
         return f"{where}, {'; '.join(parts)}."
     ahead = [
         f"{titled(name)} gains {policies[name].vs_popularity:.3f}"
-        for name in ("item-knn", "ease")
-        if name in policies and policies[name].vs_popularity.sign > 0
+        for name in RECOMMENDERS
+        if claims.vs_popularity.get(name, 0) > 0
     ]
-    if any(score.kind == "policy" and score.vs_popularity.sign > 0 for score in policies.values()):
+    if gain.sign > 0 or any(score.kind == "policy" and score.vs_popularity.sign > 0 for score in policies.values()):
         what = "no policy is chosen over popularity" + (", but a recommender beats it" if ahead else "")
     else:
         what = "no policy beats popularity, but a recommender does" if ahead else "nothing beats popularity"
-    parts = [_not_better(candidate, policies[candidate].vs_popularity, within), *ahead, *worse]
-    return f"{where}, {what}: {'; '.join(parts)}."
+    return f"{where}, {what}: {'; '.join([_not_better(subject, gain, within), *ahead, *worse])}."
 
 
-def _not_better(candidate: str, gain: Gain, within: str) -> str:
+def people_of(people: int, log_people: int, *, unseen: bool, splits: int) -> str:
+    """Name the report people: "On 52 held-out people (of 150)".
+
+    `unseen` is whether the people are known to be held out.
+
+    >>> people_of(60, 60, unseen=True, splits=6)
+    'On 60 people (of 60), each held out in 2 of 6 splits'
+    """
+    prefix = "held-out " if unseen and splits == 1 else ""
+    where = f"On {pluralize(people, f'{prefix}person', f'{prefix}people')} (of {log_people:,})"
+    if splits == 1:
+        return where
+    return f"{where}, each {'held out' if unseen else 'replayed'} in {splits // FOLDS} of {splits} splits"
+
+
+def subject_of(best: str, people: Combined) -> str | None:
+    """Name the best policy, or the selected one; "the selected policy (…)" if splits selected different ones."""
+    if best not in ("popular", people.candidate):
+        return titled(best)
+    if people.candidate is None:
+        return None
+    if len(people.candidates) == 1:
+        return titled(people.candidate) + (" (selected on the development set)" if best == "popular" else "")
+    counts = ", ".join(f"{titled(name)} in {count}" for name, count in people.candidates.most_common())
+    return f"the policy selected on the development set ({counts} of {people.candidates.total()} splits)"
+
+
+def _not_better(subject: str, gain: Gain, within: str) -> str:
     """Return the result of the selected policy, and whether a relevant gain is ruled out."""
-    selected = f"{titled(candidate)} (selected on the development set)"
     if gain.mean == gain.low == gain.high == 0.0:
-        return f"{selected} gives each person the same score as popularity"
-    text = f"{selected} scores {gain:+.3f} {within}"
+        return f"{subject} gives each person the same score as popularity"
+    text = f"{subject} scores {gain:+.3f} {within}"
     if gain.sign > 0:
         return f"{text}, but did not beat popularity on the development set"
     if gain.high is None:
@@ -104,24 +159,18 @@ def _not_better(candidate: str, gain: Gain, within: str) -> str:
     return f"{text}, with too few people to rule out a gain of {gain.high:.2f}" if gain.high > RELEVANT_GAIN else text
 
 
-def _versus_references(against: Mapping[str, Gain]) -> list[str]:
-    verbs = {1: "beats", 0: "ties", -1: "is behind"}
+def _versus_recommenders(claims: Claims, against: Mapping[str, Gain]) -> list[str]:
+    verbs = {1: "beats", 0: "does not clearly differ from", -1: "is behind"}
     names: dict[int, list[str]] = {}
-    for name in ("item-knn", "ease"):
-        if name in against:
-            sign = against[name].sign
-            amount = "" if sign == 0 else f" by {abs(against[name].mean):.3f}"
-            names.setdefault(sign, []).append(titled(name) + amount)
+    for name, sign in claims.vs_recommenders.items():
+        amount = "" if sign == 0 else f" by {abs(against[name].mean):.3f}"
+        names.setdefault(sign, []).append(titled(name) + amount)
     parts = [f"{verbs[sign]} {' and '.join(names[sign])}" for sign in verbs if sign in names]
     return ["it " + " and ".join(parts)] if parts else []
 
 
-def _worse(candidate: str, policies: Mapping[str, Score]) -> list[str]:
-    """Return the policies that are significantly worse than popularity, lpbTS first."""
-    worse = [
-        score
-        for name, score in policies.items()
-        if score.kind == "policy" and score.vs_popularity.sign < 0 and name not in ("random", candidate)
-    ]
+def _worse(claims: Claims, policies: Mapping[str, Score]) -> list[str]:
+    """Return the policies that are clearly worse than popularity, lpbTS first."""
+    worse = [policies[name] for name, sign in claims.vs_popularity.items() if sign < 0 and name not in RECOMMENDERS]
     worse.sort(key=lambda score: (score.name != "lpbts", score.vs_popularity.mean))
     return [f"{titled(one.name)} scores {-one.vs_popularity.mean:.3f} below popularity" for one in worse[:MAX_WORSE]]

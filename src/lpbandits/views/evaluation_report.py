@@ -44,8 +44,9 @@ def group_table(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
 def describe(evaluation: Evaluation) -> str:
     """Return the sizes of the three sets and the length of the replay in one line."""
     once = "each action once" if evaluation.once else "actions may repeat"
+    several = "" if evaluation.splits == 1 else f"{evaluation.splits} splits with "
     return (
-        f"{pluralize(evaluation.fitted_people, 'person', 'people')} in the training set, "
+        f"{several}{pluralize(evaluation.fitted_people, 'person', 'people')} in the training set, "
         f"{evaluation.development_people:,} in the development set, {evaluation.people:,} replayed for up to "
         f"{pluralize(evaluation.rounds, 'round')}, {once}"
     )
@@ -57,12 +58,18 @@ def how_to_read(evaluation: Evaluation) -> str:
     used = "These people were used neither for fitting nor for selection."
     if not evaluation.unseen:
         used = "These people were not used for selection, but may be in the model's training data."
+    if evaluation.splits > 1:
+        used = (
+            f"A log of so few people is divided in {evaluation.splits} random splits, since the result of one depends "
+            f"on chance; a score is the mean over the splits in which the person was replayed. In each split, "
+            f"{used[0].lower()}{used[1:]}"
+        )
     return (
         "Every policy was replayed on each of these people. In each round it chose among the actions that the person "
         f"rated, {once}, and observed the recorded rating. {used} A score is the mean rating of the chosen actions, "
         "standardized by the mean and the standard deviation of all ratings of the person: a random choice has an "
-        "expected score of 0, and all people have the same weight. Intervals are paired bootstrap intervals over "
-        "people."
+        "expected score of 0, and all people have the same weight. Intervals are 95 % intervals of the mean "
+        "difference by person; the sentences above report only differences that are clear for all of them together."
     )
 
 
@@ -121,6 +128,8 @@ def selection(evaluation: Evaluation) -> list[str]:
     chosen = evaluation.chosen
     development = pluralize(evaluation.development_people, "person", "people")
     replayed = f"the report set of {pluralize(evaluation.people, 'person', 'people')} was replayed once."
+    if evaluation.splits > 1:
+        replayed = f"the rest was replayed. This was done for {evaluation.splits} random splits of the people."
     if evaluation.fit_config is None:
         lines = [f"The policy was selected on {development}. The model was used unchanged, and {replayed}"]
     else:
