@@ -565,7 +565,7 @@ def utility_of(policy: Policy, history: History) -> UtilityTwin:
         if model.utilities is not None and model.errors is not None:
             row = np.log(model.utilities[z] / (1 - model.utilities[z]))
             slack[:] = evidence.slack if z == 0 else slack
-            slack += (model.errors[z] / row.std()) ** 2 / m
+            slack += model.prior[z] * (model.errors[z] / row.std()) ** 2
         x[z] = (row - row.mean()) / (row.std() if k > 1 else 1.0)
     rewards = rewards_by_action(history)
     counts = np.array([len(rewards.get(a, ())) for a in range(k)], dtype=np.float64)

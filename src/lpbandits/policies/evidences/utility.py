@@ -149,6 +149,8 @@ def update_posterior(b: Arrays, n: int) -> None:
 def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
     """Return m×k utilities with mean 0 and spread 1 in every state, and per action the variance of their errors.
 
+    The variance is the mean over states, weighted by the prior.
+
     They are the logits of the model's utilities if it has their errors, otherwise equally spaced ranks without errors.
 
     >>> x, error = units(PreferenceModel([[0, 1, 2], [2, 1, 0]]))
@@ -163,15 +165,16 @@ def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
         usable = spread > 1e-9
         x[usable] = (fitted[usable] - fitted[usable].mean(axis=1, keepdims=True)) / spread[usable, None]
         errors[usable] = model.errors[usable] / spread[usable, None]
-    return x, np.minimum((errors**2).mean(axis=0), LARGEST_ERROR)
+    return x, np.minimum(model.prior @ errors**2, LARGEST_ERROR)
 
 
 @dataclass(frozen=True)
 class Utility(Evidence):
     """The likelihood of the rewards given each state's approximate utilities, on the person's level and scale.
 
-    A person deviates from the utilities by the model's errors (averaged over states) plus `slack`. The isotonic fits
-    make the score robust to rewards that are not linear in the utilities. The settings are as in `LpbUtility`.
+    A person deviates from the utilities by the model's errors (averaged over states, by the prior) plus `slack`. The
+    isotonic fits make the score robust to rewards that are not linear in the utilities. The settings are as in
+    `LpbUtility`.
     """
 
     rewards: Rewards = field(default_factory=Rewards)
