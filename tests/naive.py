@@ -146,7 +146,7 @@ def known_means(means: Floats, prior: Floats, history: History, kind: str, noise
 
 
 def consistency(
-    means: Floats, prior: Floats, history: History, noise: float, horizon: int, slack: float = 0.0
+    means: Floats, prior: Floats, history: History, noise: float, planned: int, slack: float = 0.0
 ) -> Floats:
     """mUCB: equal weights on the states with a shortfall of at most σ √(6 N log T)."""
     m = len(means)
@@ -158,7 +158,7 @@ def consistency(
         optimist = max(np.flatnonzero(consistent), key=lambda z: means[z, action])
         rounds[optimist] += 1
         short[optimist] += means[optimist, action] - slack - reward
-        margin = noise * np.sqrt(6 * rounds * np.log(max(horizon, 2))) - short
+        margin = noise * np.sqrt(6 * rounds * np.log(max(planned, 2))) - short
         consistent = possible & (margin >= 0)
         if not consistent.any():
             consistent = np.arange(m) == np.argmax(np.where(possible, margin, -np.inf))
@@ -218,6 +218,57 @@ def play_information(expected: Floats, weights: Floats, unsure: Any, allowed: Se
         return {allowed[int(i)] for i in np.flatnonzero(gap <= gap.min() + 1e-9 * (1 + abs(gap.min())))}
     near = [mix for mix in mixes if mix[0] <= best * (1 + 1e-7) + 1e-12]
     return {allowed[j if u < share else i] for _, i, j, share in near}
+
+
+def gain_by_trying(means: Floats, weights: Floats, a: int, goals: Sequence[int], doubt: float, square: float) -> float:
+    """E max M′ − max E M′ over the goals and action a, over two outcomes ± √v per state."""
+    goals = sorted({*goals, a})
+    variance = square + doubt**2
+    rows, shares = [], []
+    for state, side in itertools.product(range(len(weights)), (-1.0, 1.0)):
+        y = means[state, a] + side * math.sqrt(variance)
+        p = weights * np.exp(-((y - means[:, a]) ** 2) / (2 * variance))
+        p /= p.sum()
+        after = p @ means
+        after[a] += doubt**2 / variance * (p @ (y - means[:, a]))
+        rows.append(after[goals])
+        shares.append(weights[state] / 2)
+    share, values = np.array(shares), np.array(rows)
+    return float(share @ values.max(axis=1) - (share @ values).max())
+
+
+def play_plans(
+    expected: Floats, weights: Floats, doubts: Floats, noise: float, outcomes: int, left: int, allowed: Sequence[int]
+) -> set[int]:
+    """The first actions of the best plans "one action for j rounds, then the best action"."""
+    known = weights >= 1e-3 * weights.max()
+    average = weights[known] @ expected[known] / weights[known].sum()
+    if outcomes == 0 or left <= 1:
+        return best_of(average, allowed)
+    best = max(allowed, key=lambda a: (average[a], -a))
+    least = 0.05 * weights.max()
+    for _ in range(4):
+        least *= 2 if np.count_nonzero(weights >= least) > 20 else 1
+    used = np.flatnonzero(weights >= least)[:20]
+    w, means = weights[used] / weights[used].sum(), expected[used]
+    goals = {best, *(max(allowed, key=lambda a, row=row: (row[a], -a)) for row in means)}  # type: ignore[misc]
+    factor = 1 + left / (2 * (left + 10))
+    certain = w @ (means[:, allowed].max(axis=1) - means[:, best])
+    most = factor * (certain + 0.5 * max(doubts[a] for a in allowed))
+    spread = w @ (means - w @ means) ** 2 + doubts**2
+    square = noise**2
+    promise = average + (left - 1) * most * np.sqrt(spread / (spread + square * (1 + 1 / outcomes)))
+    worth = {best: [0.0]}
+    for a in sorted(allowed, key=lambda a: -promise[a])[:12]:
+        gain, j = most, 1 << max(math.ceil(math.log2(left)) - 1, 0)
+        while j >= 1:
+            found = gain_by_trying(means, w, a, sorted(goals), doubts[a], square * (1 / j + 1 / outcomes))
+            gain = min(gain, factor * found)
+            worth.setdefault(a, []).append((left - j) * gain + j * (average[a] - average[best]))
+            j //= 2
+    top = max(max(values) for values in worth.values())
+    near = 1e-9 * left * max(1.0, float(np.abs(expected[:, allowed]).max()))
+    return {a for a, values in worth.items() if max(values) >= top - near}
 
 
 def play_thompson(
@@ -538,8 +589,8 @@ def posterior_of(policy: Policy, kind: str, history: History) -> Floats:
             return incremental(model.orderings, model.prior, history, kind, rewards.sd)
         case evidences.KnownMeans():
             return known_means(means, model.prior, history, kind, guess, rewards.weight)
-        case evidences.Consistency(horizon=horizon, slack=slack):
-            return consistency(means, model.prior, history, rewards.sd, horizon, slack)
+        case evidences.Consistency(rounds=rounds, slack=slack):
+            return consistency(means, model.prior, history, rewards.sd, rounds, slack)
         case evidences.Paired(margin=factor):
             return paired(model.orderings, model.prior, history, factor)
     raise NotImplementedError(policy.evidence.kind)
@@ -577,6 +628,13 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
         case rules.InformationDirected(hope=hope):
             doubts = utility_of(policy, history).doubts() if isinstance(policy.evidence, evidences.Utility) else 0.0
             return play_information(np.array(expected), weights, hope * doubts, candidates, unit(draw(STATE, 0)[0]))
+        case rules.KnowledgeGradient(rounds=planned):
+            utility = isinstance(policy.evidence, evidences.Utility)
+            doubts = utility_of(policy, history).doubts() if utility else np.zeros(model.n_actions)
+            left = planned - len(history)
+            return play_plans(
+                np.array(expected), weights, doubts, noise_for(policy, history), len(history), left, candidates
+            )
         case rules.Popularity():
             return best_of(standing(policy), candidates)
     raise NotImplementedError(rule.kind)

@@ -50,6 +50,7 @@ from .policies.baselines import Uniform as Uniform
 from .policies.latent import MTS as MTS
 from .policies.latent import MUCB as MUCB
 from .policies.latent import LpbDuel as LpbDuel
+from .policies.latent import LpbHorizon as LpbHorizon
 from .policies.latent import LpbIDS as LpbIDS
 from .policies.latent import LpbPaired as LpbPaired
 from .policies.latent import LpbTS as LpbTS

@@ -51,7 +51,7 @@ _SETTINGS: dict[str, Any] = {
     "explore": mostly(floats(0, 0.3), floats(0, 1)),
     "first": one_of("'prior'", "'uniform'"),
     "margin": floats(0, 0.499),
-    "horizon": integers(1, 2**31 - 1),
+    "rounds": integers(1, 2**31 - 1),
     "slack": floats(0, 1e6),
     "lasting": floats(0, 0.99),
     "isotonic": floats(0, 1),

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.slow
 EVERY_ACTION = {
     "lpb-utility": "computes the expected reward of every action in a drawn state",
     "lpb-ids": "computes regret and information of every action",
+    "lpb-horizon": "computes the expected reward of every action, and plans for the most promising ones",
     "taste": "computes the expected reward of every action, because a taste has no states with known orders",
     "popular": "scans the allowed actions for the best rank; it is a baseline",
     "lpb-duel": "the challenger may be any action",

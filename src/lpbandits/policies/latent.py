@@ -175,6 +175,41 @@ class LpbIDS(Policy):
         super().__init__(model, evidences.Utility(family, slack, isotonic), rules.InformationDirected(hope), explore)
 
 
+class LpbHorizon(Policy):
+    """Plan the rounds that are left: try an action only if what it tells pays in the rounds after it.
+
+    The evidence and its parameters are as in `LpbUtility`. The first action is the best on average over states.
+    `rounds` is the planned number of rounds; retracted outcomes do not count, and rounds beyond it play the action with
+    the largest expected reward.
+
+    Examples
+    --------
+    >>> from lpbandits import Agent
+    >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], prior=[0.6, 0.4])
+    >>> agent = Agent(LpbHorizon(model, rounds=3), seed=7)
+    >>> agent.ask()
+    0
+    >>> agent.tell(0, 3.0); agent.tell(1, 2.0)
+    >>> agent.ask()
+    0
+    """
+
+    def __init__(
+        self,
+        model: PreferenceModel,
+        *,
+        rounds: int = 20,
+        noise: float | None = None,
+        noise_known: bool = False,
+        rewards: str | Rewards = "gaussian",
+        slack: float = 0.02,
+        isotonic: float = 0.25,
+        explore: float = 0.0,
+    ) -> None:
+        family = rewards_with_guess(rewards, noise, noise_known)
+        super().__init__(model, evidences.Utility(family, slack, isotonic), rules.KnowledgeGradient(rounds), explore)
+
+
 class LpbDuel(Policy):
     """lpbTS for duels: a posterior over states from counted inversions; the best actions of two drawn states duel.
 
@@ -237,7 +272,7 @@ class MUCB(Policy):
     ----------
     noise
         Standard deviation of rewards of any family; 0.5, the largest possible value, for Bernoulli rewards.
-    horizon
+    rounds
         The planned number T of rounds.
     slack
         Largest error of the known means (ε).
@@ -260,9 +295,9 @@ class MUCB(Policy):
         *,
         noise: float | None = None,
         rewards: str | Rewards = "gaussian",
-        horizon: int = 200,
+        rounds: int = 200,
         slack: float = 0.0,
         explore: float = 0.0,
     ) -> None:
         family = rewards_of(rewards, noise, gaussian_for_all=True)
-        super().__init__(model, evidences.Consistency(family, horizon, slack), rules.Optimism(), explore)
+        super().__init__(model, evidences.Consistency(family, rounds, slack), rules.Optimism(), explore)

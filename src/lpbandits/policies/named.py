@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from lpbandits.policies.base import Feedback
 from lpbandits.policies.baselines import TS, UCB, DoubleTS, Popular, Taste, Uniform
-from lpbandits.policies.latent import MTS, MUCB, LpbDuel, LpbIDS, LpbPaired, LpbTS, LpbUtility
+from lpbandits.policies.latent import MTS, MUCB, LpbDuel, LpbHorizon, LpbIDS, LpbPaired, LpbTS, LpbUtility
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.registry import APPROXIMATE, MEANS, NOTHING, ORDERINGS, TASTES, TOP, Entry, Setting
 
@@ -15,8 +15,9 @@ _BUILDERS: dict[str, Callable[[Setting], Policy]] = {
     "lpb-paired": lambda s: LpbPaired(s.model, rewards=s.rewards.as_known, first=s.first),
     "lpb-utility": lambda s: LpbUtility(s.model, rewards=s.rewards.as_guess),
     "lpb-ids": lambda s: LpbIDS(s.model, rewards=s.rewards.as_guess),
+    "lpb-horizon": lambda s: LpbHorizon(s.model, rounds=s.rounds, rewards=s.rewards.as_guess),
     "mts": lambda s: MTS(s.model, rewards=s.rewards, first=s.first),
-    "mucb": lambda s: MUCB(s.model, rewards=s.rewards.as_known, horizon=s.rounds),
+    "mucb": lambda s: MUCB(s.model, rewards=s.rewards.as_known, rounds=s.rounds),
     "ts": lambda s: TS(s.model, rewards=s.rewards.as_known),
     "ts-top": lambda s: TS(s.model, rewards=s.rewards.as_known, top=True),
     "ucb": lambda s: UCB(s.model, rewards=s.rewards.as_known),
@@ -37,6 +38,7 @@ _DESCRIPTIONS: dict[Feedback, tuple[tuple[str, str, str, str], ...]] = {
         ("lpb-paired", "lpbTS, rewards paired", ORDERINGS, "as lpbts; only compares consecutive pairs of rewards"),
         ("lpb-utility", "lpb-utility", APPROXIMATE, "a person's means are close to a state's utilities, on any scale"),
         ("lpb-ids", "lpb-ids", APPROXIMATE, "as lpb-utility; tries actions that distinguish states"),
+        ("lpb-horizon", "lpb-horizon", APPROXIMATE, "as lpb-utility; plans for a known number of rounds"),
         ("mts", "mTS", MEANS, "people of one state share the same means exactly"),
         ("mucb", "mUCB", MEANS, "as mts; plays the most optimistic action, deterministic"),
         ("ts", "TS", NOTHING, "every action has its own mean, with a weak normal prior"),

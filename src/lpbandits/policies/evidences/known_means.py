@@ -23,7 +23,7 @@ from lpbandits.typing import FloatArray
 
 MISFIT = 0  # the row of `own` of known means, per state: sum of squared residuals, or negative log-likelihood
 # settings of consistency
-LOG_HORIZON, SLACK = range(2)
+LOG_ROUNDS, SLACK = range(2)
 # rows of its `own`, a column per state
 CHARGED = 0  # N(s): number of rounds attributed to s, the optimistic state of these rounds
 SHORT = 1  # G(s): sum of its means minus the rewards of these rounds
@@ -108,7 +108,7 @@ def mark_consistent(b: Arrays, n: int) -> None:
     consistent = 0.0
     least = -1
     for z in range(m):
-        bound = b.settings[REWARDS, NOISE] * np.sqrt(6.0 * b.own[CHARGED, z] * b.settings[EVIDENCE, LOG_HORIZON])
+        bound = b.settings[REWARDS, NOISE] * np.sqrt(6.0 * b.own[CHARGED, z] * b.settings[EVIDENCE, LOG_ROUNDS])
         b.states[SCORE, z] = bound - b.own[SHORT, z]
         if b.states[LOG_PRIOR, z] == -np.inf:
             continue
@@ -133,7 +133,7 @@ class Consistency(Evidence):
     """
 
     rewards: Rewards = field(default_factory=Rewards)
-    horizon: int = 200
+    rounds: int = 200
     slack: float = 0.0
     kind = "consistency"
     ordered = False
@@ -145,7 +145,7 @@ class Consistency(Evidence):
 
     def __post_init__(self) -> None:
         slack = validate.as_number(self.slack, "slack", low=0, high=validate.MAX_ABS_VALUE)
-        set_frozen(self, horizon=validate.as_count(self.horizon, "horizon"), slack=slack)
+        set_frozen(self, rounds=validate.as_count(self.rounds, "rounds"), slack=slack)
         if not as_rewards(self.rewards).noise_known:
             raise InvalidInput("mucb needs a known noise; give noise, or use mts with noise_known=False")
 
@@ -155,7 +155,7 @@ class Consistency(Evidence):
 
     def settings(self) -> tuple[float, ...]:
         """Return log T and the slack ε."""
-        return (math.log(max(self.horizon, 2)), self.slack)
+        return (math.log(max(self.rounds, 2)), self.slack)
 
     @staticmethod
     @kernel

@@ -9,11 +9,20 @@ from lpbandits.policies.rules.greedy import Greedy as Greedy
 from lpbandits.policies.rules.greedy import Optimism as Optimism
 from lpbandits.policies.rules.greedy import Popularity as Popularity
 from lpbandits.policies.rules.ids import InformationDirected as InformationDirected
+from lpbandits.policies.rules.knowledge_gradient import KnowledgeGradient as KnowledgeGradient
 from lpbandits.policies.rules.sample import BestExpected as BestExpected
 from lpbandits.policies.rules.sample import Sample as Sample
 from lpbandits.policies.rules.sample import TwoStates as TwoStates
 
-_WITH_STATES: tuple[type[Rule], ...] = (Sample, BestExpected, InformationDirected, Greedy, Optimism, TwoStates)
+_WITH_STATES: tuple[type[Rule], ...] = (
+    Sample,
+    BestExpected,
+    InformationDirected,
+    KnowledgeGradient,
+    Greedy,
+    Optimism,
+    TwoStates,
+)
 _WITHOUT_STATES: tuple[type[Rule], ...] = (Popularity, Thompson, UpperBound, AnyAction, DoubleThompson)
 RULES: dict[str, type[Rule]] = {rule.kind: rule for rule in (*_WITH_STATES, *_WITHOUT_STATES)}
 """Rules by their names in files; `lpbandits.register` adds others."""

@@ -18,6 +18,7 @@ COLOURS = {
     "lpbts-marginal": "#16324f",
     "lpb-utility": "#9bbf2f",
     "lpb-ids": "#2a9d4a",
+    "lpb-horizon": "#00a5a5",
     "popular": "#6e6259",
     "mts": "#d9822b",
     "mucb": "#f0bc7e",
