@@ -3,7 +3,7 @@
 A person's ratings, minus their mean and divided by their standard deviation, are y = u_za + α_iz + noise of variance v
 in state z; actions that were not rated are left out. Each step of EM computes the probabilities ρ of every person's
 states, then the shares, the variance and the state means u_za = (Σ_i ρ_iz (y − α_iz) + κ b_a) / (Σ_i ρ_iz + κ), with
-the means b over all people. Held-out people choose κ. EM has many local optima, so many short runs choose the start.
+the means b over all people. Held-out people choose κ. EM has many local optima: it starts from the best of short runs.
 """
 
 import math
@@ -165,7 +165,7 @@ class Mixture(Estimator):
         if len(training.log.people) < states or not np.any(heldout.log.counts > 1):
             return priors[TYPICAL]
         start = self._starts(training, states, priors[TYPICAL], one.variance, watch)[0]
-        scores = []
+        scores: list[FloatArray] = []
         for prior in priors:
             with watch.part("mixture: prior", len(scores), len(priors)):
                 fitted, _ = climb(training, start, prior, steps=self.max_steps, tolerance=self.tolerance)
