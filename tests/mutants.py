@@ -39,7 +39,10 @@ FAULTS = {
         ("isotonic.fitted_at", "A + B * (C - D)", "A"),
         ("duels.expected_rewards", "A + 1.0", "A"),
     ),
-    "tests/decisions/test_decide.py": (("deciding.reward_forecast", "(A - B) ** 2", "0.0"),),
+    "tests/decisions/test_decide.py": (
+        ("deciding.reward_forecast", "(A - B) ** 2", "0.0"),
+        ("utility.predictive_sd_one", "(A - B) ** 2", "1.0"),
+    ),
     "tests/kernels/test_kendall.py": (
         ("kendall.inversions", "A[B] <= A[C]", "A[B] < A[C]"),
         ("kendall.inversions", "A += B - C", "A += 1"),
@@ -47,10 +50,17 @@ FAULTS = {
     "tests/policies/test_duel_policies.py": (("duels.invert", "A < B", "A > B"),),
     "tests/policies/test_utility.py": (
         ("utility.scale_of", "1.0 - 1.0 / A", "1.0"),
-        ("utility.fit", "A - B * C + D", "A + D"),
+        ("utility.fit", "A - B * C + D / E", "A + D / E"),
+        ("utility.fit", "abs(A) + B", "abs(A)"),
+        ("utility.fit", "A if B > 0.0 else C / D", "A"),
+        ("utility.slope_variance", "A * B + 2.0", "A * B + 1.0"),
+        ("utility.predictive_sd", "(A - B) ** 2", "1.0"),
         ("utility.misfit", "A - B", "A"),
     ),
-    "tests/policies/test_rules.py": (("tally.place", "A[B, C] > D", "A[B, C] < D"),),
+    "tests/policies/test_rules.py": (
+        ("tally.place", "A[B, C] > D", "A[B, C] < D"),
+        ("ids.add_state", "max(A, B + C)", "max(A, B)"),
+    ),
     "tests/policies/test_horizon.py": (
         ("knowledge_gradient.least_probability", "A * B", "B"),
         ("knowledge_gradient.add_goal", "A - B", "A"),

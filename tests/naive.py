@@ -462,8 +462,10 @@ def noisy_utilities(
 
 @dataclass(frozen=True)
 class UtilityTwin:
-    """Approximate utilities: the rewards of a person as one multivariate normal per state."""
+    """Approximate utilities: the rewards of a person as one multivariate normal per state, with a positive slope."""
 
+    prior: Floats
+    """Of the states."""
     x: Floats
     """m×k."""
     slack: Floats
@@ -490,11 +492,11 @@ class UtilityTwin:
         return math.sqrt(max(beyond, 0.0) / max(n - 1, 1) + self.noise**2 * 2 / (n + 1))
 
     def joint(self, z: int) -> tuple[Floats, Floats]:
-        """Mean and covariance of the tried actions' mean rewards without the level: β ~ N(g, (g/2)²)."""
+        """Mean and covariance of the tried actions' mean rewards without the level: β ~ N(¾ g, (g/2)²)."""
         g, tried = self.scale, self.tried
         x = self.x[z, tried]
         own = np.diag(self.noise**2 / self.counts[tried] + g**2 * self.slack[tried])
-        return g * x, own + (g / 2) ** 2 * np.outer(x, x)
+        return 0.75 * g * x, own + (g / 2) ** 2 * np.outer(x, x)
 
     def log_likelihood(self, z: int) -> tuple[float, float]:
         """Log p(rewards | z) under a flat prior of the level, and its log determinant minus that of the residuals."""
@@ -506,41 +508,50 @@ class UtilityTwin:
         volume = np.linalg.slogdet(covariance)[1] + math.log(inverse.sum())
         return -0.5 * (volume + squares), volume - np.sum(np.log(own)) - math.log(np.sum(1 / own))
 
-    def posterior(self, prior: Floats) -> Floats:
+    def posterior(self) -> Floats:
         if not len(self.tried):
-            return prior
+            return self.prior
         with np.errstate(divide="ignore"):
-            logs = np.log(prior)
-        likelihoods = np.array([self.log_likelihood(z) for z in range(len(prior))])
+            logs = np.log(self.prior)
+        likelihoods = np.array([self.log_likelihood(z) for z in range(len(logs))])
         exact = (1 - self.share) * likelihoods[:, 0] - self.share * self.misfits / (2 * self.noise**2)
         bound = (1 - self.share) * (likelihoods[:, 0] + likelihoods[:, 1] / 2)
         most = (logs + exact)[(logs + bound).argmax()]
-        hopeless = logs + bound < most - 10 - math.log(len(prior))  # these keep their bound
-        return posterior(prior, np.where(hopeless, bound, exact))
+        hopeless = logs + bound < most - 10 - math.log(len(logs))  # these keep their bound
+        return posterior(self.prior, np.where(hopeless, bound, exact))
+
+    def line(self, z: int) -> tuple[float, float, float, float]:
+        """Mean x of the tried actions, level there, and mode and variance of the slope β, with prior β N(¾ g, (g/2)²).
+
+        The mode is where the derivative of log β − ½ p β² + q β is 0; the variance follows from the second derivative.
+        """
+        g, tried = self.scale, self.tried
+        x = self.x[z, tried]
+        weights = 1 / (self.noise**2 / self.counts[tried] + g**2 * self.slack[tried])
+        centre, level = (weights @ x / weights.sum(), weights @ self.means[tried] / weights.sum()) if len(x) else (0, 0)
+        p = 4 / g**2 + weights @ (x - centre) ** 2
+        q = 3 / g + weights @ ((x - centre) * (self.means[tried] - level))
+        slope = max(np.roots([-p, q, 1]).real)
+        return centre, level, slope, 1 / (p + 1 / slope**2)
 
     def expected(self, z: int) -> Floats:
         """E[μ | z]: α + β x, shrunk towards the mean reward for a tried action."""
         g = self.scale
-        level, slope = 0.0, g
-        if len(self.tried):
-            own = np.linalg.inv(
-                self.joint(z)[1] - (g / 2) ** 2 * np.outer(self.x[z, self.tried], self.x[z, self.tried])
-            )
-            design = np.column_stack([np.ones(len(self.tried)), self.x[z, self.tried]])
-            precision = design.T @ own @ design + np.diag([0.0, (g / 2) ** -2])
-            level, slope = np.linalg.solve(
-                precision, design.T @ own @ self.means[self.tried] + [0.0, g * (g / 2) ** -2]
-            )
-        out = level + slope * self.x[z]
+        centre, level, slope, _ = self.line(z)
+        out = level + slope * (self.x[z] - centre)
         for a in self.tried:
             share = g**2 * self.slack[a] / (g**2 * self.slack[a] + self.noise**2 / self.counts[a])
             out[a] += share * (self.means[a] - out[a])
         return np.asarray(out)
 
     def doubts(self) -> Floats:
-        """The standard deviation of each action's deviation: prior g² t, and its rewards."""
+        """The standard deviation of each action: its deviation, given prior g² t and its rewards, and the slope's."""
         prior = self.scale**2 * self.slack
-        return np.sqrt(1 / (1 / prior + self.counts / self.noise**2))
+        variance = 1 / (1 / prior + self.counts / self.noise**2)
+        for z, p in enumerate(self.posterior()):
+            centre, _, _, slope = self.line(z)
+            variance += (p >= 1e-3 / len(self.prior)) * p * slope * (self.x[z] - centre) ** 2
+        return np.asarray(np.sqrt(variance))
 
 
 def utility_of(policy: Policy, history: History) -> UtilityTwin:
@@ -562,7 +573,7 @@ def utility_of(policy: Policy, history: History) -> UtilityTwin:
     fits = [fitted_means(ordering, history) for ordering in model.orderings]
     misfits = np.array([sum(counts[a] * (means[a] - fit[a]) ** 2 for a in fit) for fit in fits])
     slack = np.maximum(slack, 1e-6)
-    return UtilityTwin(x, slack, counts, means, noise_for(policy, history), evidence.isotonic, misfits)
+    return UtilityTwin(model.prior, x, slack, counts, means, noise_for(policy, history), evidence.isotonic, misfits)
 
 
 def noise_for(policy: Policy, history: History) -> float:
@@ -582,7 +593,7 @@ def posterior_of(policy: Policy, kind: str, history: History) -> Floats:
         case evidences.Refit():
             return refit(model.orderings, model.prior, history, kind, guess, rewards.weight)
         case evidences.Utility():
-            return utility_of(policy, history).posterior(model.prior)
+            return utility_of(policy, history).posterior()
         case evidences.Marginal():
             return marginal(model.orderings, model.prior, history, noise_for(policy, history))
         case evidences.Incremental():

@@ -137,7 +137,7 @@ def test_more_than_a_thousand_equally_probable_states() -> None:
 
 
 def test_explanations_are_sorted_by_expected_reward() -> None:
-    agent = agent_after(lpb.LpbUtility(PreferenceModel([[0, 1, 2]])), ((0, 0.0), (2, 5.0), (0, 0.2), (2, 4.8)))
+    agent = agent_after(lpb.LpbUtility(PreferenceModel([[0, 1, 2]])), ((0, 0.0), (2, 5.0), (0, 0.2), (2, 4.8)) * 2)
     state = agent.explain().states[0]
     assert state.blocks == ((2,), (0,))
     assert state.intervals == {}

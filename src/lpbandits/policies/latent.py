@@ -124,7 +124,7 @@ class LpbUtility(Policy):
     >>> agent = Agent(LpbUtility(model), seed=7)
     >>> agent.tell(0, 3.0); agent.tell(1, 2.0)
     >>> agent.posterior.round(2).tolist()
-    [0.7, 0.3]
+    [0.67, 0.33]
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class LpbIDS(Policy):
     >>> agent = Agent(LpbIDS(model), seed=7)
     >>> agent.tell(0, 3.0); agent.tell(1, 2.0)
     >>> agent.probabilities().round(2).tolist()
-    [0.72, 0.0, 0.28]
+    [0.38, 0.0, 0.62]
     """
 
     def __init__(

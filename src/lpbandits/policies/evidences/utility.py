@@ -1,8 +1,9 @@
 """Utility: the likelihood of rewards given approximate utilities on a person's level and scale. For lpb-utility.
 
 In state z an action's mean is μ_a = α + β x_za + g e_a: x are the state's utilities, or its ranks, in units of their
-spread; α is the person's level, with a flat prior, and β ~ N(g, (w g)²) their scale; e_a ~ N(0, t_a) is the person's
-deviation from the utilities. The typical scale g is estimated from the spread of the rewards.
+spread; α is the person's level, with a flat prior, and β > 0 their scale; e_a ~ N(0, t_a) is the person's deviation
+from the utilities. The typical scale g is estimated from the spread of the rewards. The prior density of β is
+proportional to β N(β; c g, (w g)²), whose mode is g; the likelihood of a state uses the normal factor alone.
 """
 
 from dataclasses import dataclass, field
@@ -21,18 +22,20 @@ from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray
 
-RELATIVE_SCALE_SD = 0.5  # w: prior sd of a person's scale β, relative to the typical scale g
+RELATIVE_SCALE_SD = 0.5  # w: sd of the normal factor of the prior of β, relative to the typical scale g
+RELATIVE_SCALE = 1.0 - RELATIVE_SCALE_SD**2  # c: the mode of the prior is then g
 GUESS_WEIGHT = 2.0  # the guess g = σ counts as this many tried actions
 NEGLIGIBLE = 10.0  # a state with a bound this far (in nats, plus log m) below the best is not refined
+UNLIKELY = 1e-3  # a state with a posterior below this fraction of 1/m adds nothing to the standard deviations
 
 ISOTONIC = 1  # the second setting, after the slack
 # rows of the table, a column per action: x of each state, then t
 # rows of `own`, a column per state; u_a = σ²/n_a + g² t_a is the variance of ȳ_a about α + β x_a
-X = 0  # Σ x/u over the tried actions
+X = 0  # Σ x/u over the tried actions; overwritten by x̄, their mean weighted by 1/u
 XX = 1  # Σ x²/u; overwritten by S_xx (w g)²
-XY = 2  # Σ xȳ/u, with ȳ about the mean of all
+XY = 2  # Σ xȳ/u, with ȳ about the mean of all; overwritten by S_xy
 LEVEL = 3  # expected α
-SLOPE = 4  # expected β
+SLOPE = 4  # expected β: the mode of its posterior
 COMMON = 5  # in columns SIGMA (the noise) and SCALE (g)
 ROWS = 6
 SIGMA, SCALE = 0, 1
@@ -59,8 +62,8 @@ def fit(b: Arrays, n: int, middle: float) -> None:
     """Write ½ S_xy² / S_xx for every state z.
 
     log p(rewards | z) is this value minus ½ log(S_xx (w g)²), plus a constant common to all states. S are sums of
-    squares and products about the level, weighted by 1/u; the prior of β is one more observation of g with variance
-    (w g)².
+    squares and products about the level, weighted by 1/u; the normal prior of β is one more observation of c g with
+    variance (w g)². With the prior's factor β the posterior has its mode at the positive root of S_xx β² − S_xy β = 1.
     """
     m = b.states.shape[1]
     noise = noise_of(b, n)
@@ -81,15 +84,26 @@ def fit(b: Arrays, n: int, middle: float) -> None:
             sum_x[z] += x * weight
             sum_xx[z] += x * x * weight
             sum_xy[z] += x * about
-    prior = (RELATIVE_SCALE_SD * g) ** -2
+    square = (RELATIVE_SCALE_SD * g) ** 2
+    mean_w, mean_y = 1.0 / sum_w, middle + sum_y / sum_w
     for z in range(m):
-        mean_x = sum_x[z] / sum_w
-        s_xx = sum_xx[z] - sum_x[z] * mean_x + prior
-        s_xy = sum_xy[z] - sum_y * mean_x + prior * g
-        b.own[SLOPE, z] = s_xy / s_xx
-        b.own[LEVEL, z] = middle + sum_y / sum_w - b.own[SLOPE, z] * mean_x
-        b.own[XX, z] = s_xx / prior
-        b.states[POSTERIOR, z] = 0.5 * s_xy * b.own[SLOPE, z]
+        mean_x = sum_x[z] * mean_w
+        s_xx = sum_xx[z] - sum_x[z] * mean_x + 1.0 / square
+        s_xy = sum_xy[z] - sum_y * mean_x + RELATIVE_SCALE * g / square
+        half, inverse = 0.5 * s_xy / s_xx, 1.0 / s_xx
+        root = abs(half) + np.sqrt(half * half + inverse)
+        slope = root if s_xy > 0.0 else inverse / root  # without cancellation
+        b.own[X, z], b.own[XX, z], b.own[XY, z] = mean_x, s_xx * square, s_xy
+        b.own[SLOPE, z] = slope
+        b.own[LEVEL, z] = mean_y - slope * mean_x
+        b.states[POSTERIOR, z] = s_xy * half
+
+
+@kernel
+def slope_variance(b: Arrays, z: int) -> float:
+    """Return Var β: 1 / (S_xx + 1/β²), by the curvature of the log posterior; S_xx β² = S_xy β + 1."""
+    slope = b.own[SLOPE, z]
+    return float(slope * slope / (b.own[XY, z] * slope + 2.0))
 
 
 @kernel
@@ -179,9 +193,10 @@ class Utility(Evidence):
         return np.vstack([x, np.maximum(error + slack, LEAST_ERROR)])
 
     def own(self, model: PreferenceModel) -> FloatArray:
-        """Return `b.own` of a new person: level 0, and the noise as the slope, σ and g."""
+        """Return `b.own` of a new person: level 0, the noise as σ and g, and the prior mean and variance of β."""
         own = np.zeros((ROWS, max(model.n_states, 2)))
-        own[SLOPE, : model.n_states] = self.rewards.sd
+        own[SLOPE] = self.rewards.sd
+        own[XY] = RELATIVE_SCALE / (self.rewards.sd * RELATIVE_SCALE_SD**2)
         own[COMMON, [SIGMA, SCALE]] = self.rewards.sd
         return own
 
@@ -209,16 +224,25 @@ class Utility(Evidence):
     @staticmethod
     @kernel
     def predictive_sd(b: Arrays, n: int, out: FloatArray) -> None:
-        """Write the standard deviation of g e_a given the rewards, σ √(c / (1 + c n)), c = g² t / σ²."""
-        m = b.states.shape[1]
-        loose = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2
-        for a in range(b.ranks.shape[1]):
-            out[a] = loose * b.table[m, a]
+        """Write D: D² = Σ_z p_z Var(β | z) (x_za − x̄_z)² + g² t / (1 + c n), with c = g² t / σ².
+
+        These are the variances of the line α + β x about the level, averaged over states, and of g e_a given the line.
+        """
+        m, k = b.states.shape[1], b.ranks.shape[1]
+        square = b.own[COMMON, SCALE] ** 2
+        loose = square / b.own[COMMON, SIGMA] ** 2
+        for a in range(k):
+            out[a] = square * b.table[m, a]
         for slot in range(n):
             a = b.order[0, slot]
-            out[a] /= 1.0 + out[a] * b.slots[COUNT, slot]
-        for a in range(b.ranks.shape[1]):
-            out[a] = b.own[COMMON, SIGMA] * np.sqrt(out[a])
+            out[a] /= 1.0 + loose * b.table[m, a] * b.slots[COUNT, slot]
+        for z in range(m):
+            if b.states[POSTERIOR, z] * m >= UNLIKELY:
+                weight = b.states[POSTERIOR, z] * slope_variance(b, z)
+                for a in range(k):
+                    out[a] += weight * (b.table[z, a] - b.own[X, z]) ** 2
+        for a in range(k):
+            out[a] = np.sqrt(out[a])
 
     @staticmethod
     @kernel
@@ -237,8 +261,12 @@ class Utility(Evidence):
     @kernel
     def predictive_sd_one(b: Arrays, n: int, action: int) -> float:
         """Return `predictive_sd` of one action."""
-        c = (b.own[COMMON, SCALE] / b.own[COMMON, SIGMA]) ** 2 * b.table[b.states.shape[1], action]
+        m = b.states.shape[1]
+        square = b.own[COMMON, SCALE] ** 2 * b.table[m, action]
         slot = find(b.order, n, action)
         if slot >= 0:
-            c /= 1.0 + c * b.slots[COUNT, slot]
-        return float(b.own[COMMON, SIGMA] * np.sqrt(c))
+            square /= 1.0 + square / b.own[COMMON, SIGMA] ** 2 * b.slots[COUNT, slot]
+        for z in range(m):
+            if b.states[POSTERIOR, z] * m >= UNLIKELY:
+                square += b.states[POSTERIOR, z] * slope_variance(b, z) * (b.table[z, action] - b.own[X, z]) ** 2
+        return float(np.sqrt(square))

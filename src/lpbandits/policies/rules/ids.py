@@ -17,23 +17,21 @@ HOPE = 0  # the setting
 # rows of scratch, per action
 GAP = RULE_WORK  # expected regret
 INFORMATION = RULE_WORK + 1  # information gain
-MEAN = RULE_WORK + 2
-SD = RULE_WORK + 3
+MEAN = RULE_WORK + 2  # by action, the others by place among the offered
+BONUS = RULE_WORK + 3  # h D(a)
 STEPS = 64  # limit of the search, which takes two to six
 
 
 @kernel
 def add_state(b: Arrays, offered: IntArray, size: int, p: float, origin: float) -> float:
-    """Add one state: GAP += p M(a), INFORMATION += p (M(a)² + h² D(a)²); return max_a (M(a) + h D(a))."""
-    hope = b.settings[RULE, HOPE]
+    """Add one state: GAP += p M(a), INFORMATION += p M(a)²; return max_a (M(a) + h D(a))."""
     top = -np.inf
     for i in range(size):
         a = i if len(offered) == 0 else offered[i]
         mean = b.work[MEAN, a] - origin
-        bonus = hope * b.work[SD, a]
         b.work[GAP, i] += p * mean
-        b.work[INFORMATION, i] += p * (mean * mean + bonus * bonus)
-        top = max(top, mean + bonus)
+        b.work[INFORMATION, i] += p * mean * mean
+        top = max(top, mean + b.work[BONUS, i])
     return top
 
 
@@ -114,10 +112,12 @@ class InformationDirected(Rule):
         """
         k = b.ranks.shape[1]
         size = k if len(offered) == 0 else len(offered)
+        predictive_sd(b, n, b.work[MEAN, :k])
         for i in range(size):
+            bonus = b.settings[RULE, HOPE] * b.work[MEAN, i if len(offered) == 0 else offered[i]]
             b.work[GAP, i] = 0.0
-            b.work[INFORMATION, i] = 0.0
-        predictive_sd(b, n, b.work[SD, :k])
+            b.work[INFORMATION, i] = bonus * bonus
+            b.work[BONUS, i] = bonus
         least, mass = averaging_threshold(b)
         best = 0.0
         origin = np.nan  # rewards are centred, so that the variance keeps its precision
