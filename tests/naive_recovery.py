@@ -141,6 +141,27 @@ def gaussian_mixture(
     return means, shares, variance, history
 
 
+def log_density(
+    y: dict[int, float],
+    means: FloatArray,
+    states: FloatArray,
+    classes: list[tuple[float, float, float]],
+) -> float:
+    """Return the log density of one person's standardized ratings, whose level is unknown.
+
+    Of n ratings only n − 1 differences from the mean are random. `classes` are (share, slope, variance).
+    """
+    joint = []
+    for share, u in zip(states, means, strict=True):
+        for weight, slope, variance in classes:
+            residuals = np.array([value - slope * u[a] for a, value in y.items()])
+            residuals -= residuals.mean()
+            freedom = len(y) - 1
+            density = -freedom / 2 * np.log(2 * np.pi * variance) - np.sum(residuals**2) / (2 * variance)
+            joint.append(np.log(share) + np.log(weight) + density)
+    return float(np.logaddexp.reduce(joint))
+
+
 def scatter(
     ratings: Ratings, weight: FloatArray, beta: FloatArray, *, pseudo: float = 5.0
 ) -> tuple[FloatArray, FloatArray]:

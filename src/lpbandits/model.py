@@ -57,7 +57,7 @@ class PreferenceModel:
     utilities
         m×k utilities in [0, 1] from which a fit derived the orderings.
     errors
-        m×k standard errors of the utilities' logits log(u / (1 − u)).
+        m×k standard errors of the utilities' logits log(u / (1 − u)); a `Mixture` includes uncertain membership.
     taste
         `TasteModel` of the continuous variation of preferences between people, for the policy `taste`. It does not use
         the states.

@@ -39,7 +39,7 @@ def test_fit_and_inspect_show_how_states_were_chosen(log: Path, method: str, tmp
         assert words in text
     assert [line.split()[0] for line in text.splitlines() if "← chosen" in line] == ["2"]
     assert f"2 states, by {method}" in text
-    assert "(fitted to 32 people, scored on 8 others)" in text
+    assert "(fitted to 36 people, scored on 4 others)" in text
     output("inspect", path, "--out", out)
     assert (out / "how-many-states.png").read_bytes().startswith(b"\x89PNG")
     assert "How many states?" in (out / "report.html").read_text()

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.fit import Em, Estimator, Mixture, TwoStage, choose_states, cluster_people, fit_states, match_orderings
+from lpbandits.fit import Em, Estimator, Mixture, TwoStage, cluster_people, fit_states, match_orderings
 from lpbandits.fit.comparisons import compare
 from lpbandits.fit.em import slow_note
 from lpbandits.fit.selection import draw_holdout
@@ -155,21 +155,6 @@ def test_em_has_a_note_for_very_many_actions() -> None:
     assert slow_note(few) is None
     assert "9,724 actions" in str(slow_note(many))
     assert "--min-action" in str(slow_note(many))
-
-
-@pytest.mark.parametrize("states", [1, 3])
-def test_auto_finds_the_number_of_states(states: int) -> None:
-    _, log, _ = paper_world(7, people=240, same_scale=False, rounds=80, states=states)
-    curve = choose_states(log, candidates=(1, 2, 3, 4, 5), seed=3)
-    assert curve.states == states
-    assert curve.people == 48
-    assert [row["states"] for row in curve.rows()] == [1, 2, 3, 4, 5]
-    assert [row["states"] for row in curve.rows() if row["chosen"]] == [states]
-    fit = fit_states(log, TwoStage(), states="auto")
-    assert fit.report.states == states
-    assert (fit.report.heldout_people, fit.report.heldout_fit_people) == (48, 192)
-    assert len(fit.report.curve) == 9
-    assert not any("most that were tried" in note for note in fit.report.warnings)
 
 
 def test_auto_reports_the_people_it_fitted_of_a_sampled_log(monkeypatch: pytest.MonkeyPatch) -> None:

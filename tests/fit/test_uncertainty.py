@@ -13,6 +13,8 @@ from lpbandits.fit.bradley_terry import BradleyTerry
 from lpbandits.fit.comparisons import Comparisons, compare, count_wins
 from lpbandits.fit.estimator import Estimator
 from lpbandits.fit.uncertainty import (
+    DRAWS,
+    LEVEL,
     MAX_PAIRED,
     Scatter,
     expected_pairs_right,
@@ -254,6 +256,19 @@ def test_rank_intervals_have_their_coverage() -> None:
     np.testing.assert_array_equal(ends, rank_intervals(utilities, errors, np.arange(60)))
     assert ends.min() >= 1
     assert ends.max() <= 60
+
+
+def test_rank_intervals_are_the_shortest_with_their_coverage() -> None:
+    rng = np.random.default_rng(3)
+    utilities, errors = rng.normal(0, 1, 12), rng.uniform(0.1, 1.5, 12)
+    drawn = utilities + errors * np.random.default_rng(0).standard_normal((DRAWS, 12))
+    ranks = 1 + np.argsort(np.argsort(-drawn, axis=1), axis=1)
+    for a, (low, high) in enumerate(rank_intervals(utilities, errors, np.arange(12)).tolist()):
+        shares = {
+            (i, j): float(np.mean((ranks[:, a] >= i) & (ranks[:, a] <= j))) for i in range(1, 13) for j in range(i, 13)
+        }
+        assert shares[low, high] >= LEVEL
+        assert all(j - i >= high - low for (i, j), share in shares.items() if share >= LEVEL)
 
 
 def test_many_actions_are_represented_by_a_sample() -> None:

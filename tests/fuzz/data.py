@@ -98,7 +98,12 @@ FITS = listed(
 ) | listed(
     one_of("'choose'"),
     kwargs(**_ESTIMATOR).map("lpb.TwoStage, {}".format),
-    kwargs(**_SHARED, seed=integers(0, 9), candidates_=mostly(one_of("[1, 2]", "(2,)", "[]", "[99]"), array())),
+    kwargs(
+        ratings_=_RATINGS,
+        threads_=integers(1, 2),
+        seed=integers(0, 9),
+        candidates_=mostly(one_of("[1, 2]", "(2,)", "[]", "[99]"), array()),
+    ),
 )
 
 
@@ -107,7 +112,7 @@ def fit_states(value: Any) -> Any:
     kind, estimator, settings, arguments = value
     fitted = estimator(**settings)
     if kind == "choose":
-        return lpb.choose_states(estimator=fitted, **arguments).rows()
+        return lpb.choose_states(**arguments).rows()
     fit = lpb.fit_states(estimator=fitted, **arguments)
     return fit.model.utilities, json.loads(json.dumps(fit.model.to_dict(), allow_nan=False))
 

@@ -115,13 +115,14 @@ def cycles(name: str, k: int, count: int, seed: int = 1) -> list[int]:
     """Return the cost of each cycle: a choice and an outcome for each tried action."""
     policy = policy_of(name, k)
     offered, arrays = policy.offer(None), policy.arrays(policy.new_belief(TRIED))
+    choose, tell = policy.choose, policy.tell  # builds both, once per process
     costs, n = [], 0
     for _ in range(count):
         with Counter() as counter:
             for action in range(TRIED):
-                policy.choose(arrays, n, offered, seed, 2, action)
+                choose(arrays, n, offered, seed, 2, action)
                 rival = (action + 1) % TRIED
-                n = policy.tell(arrays, n, action, rival if policy.feedback == "duels" else 3.0 - 0.25 * action)
+                n = tell(arrays, n, action, rival if policy.feedback == "duels" else 3.0 - 0.25 * action)
         costs.append(counter.total)
     return costs
 

@@ -250,10 +250,13 @@ def test_numbers_of_draws() -> None:
         4: {"recovery"},
         5: {"simplex", "vary-gap-same", "vary-actions-same"},
         8: {"bound-states", "bound-gap"},
-        10: {*GRIDS, *ONE_SCALE, "looseness", "ladder-sizes"},
+        10: {*GRIDS, *ONE_SCALE, "looseness", "ladder-sizes", "ladder-rounds"},
         14: {"duels"},
         16: {"bound-size"},
-        20: {"pairing", *(f"ladder-{what}" for what in ("assumed-noise", "swaps", "errors", "tails"))},
+        20: {
+            *("pairing", "first-rounds"),
+            *(f"ladder-{what}" for what in ("assumed-noise", "swaps", "errors", "tails")),
+        },
         28: {f"movielens-{dataset}" for dataset in ("1m", "20m", "32m")},
         48: {"regret-curves", "ladder-gaps"},
     }

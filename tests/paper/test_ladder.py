@@ -19,7 +19,8 @@ from tests.paper.conftest import plain
 SIZES: dict[str, Json] = {f"m = {m}, k = {k}": {"states": m, "actions": k} for m, k in ((5, 10), (10, 20), (20, 20))}
 SMALL, MIDDLE, _ = SIZES
 FAMILIES = ("paper", "exponential", "cliff", "steps")
-NAMES = ["mts", "lpb-utility", "lpb-ids", "lpbts-marginal", "lpbts", "ts-top", "ts"]
+NAMES = ["mts", "lpb-utility", "lpb-horizon", "lpb-ids", "lpbts-marginal", "lpbts", "popular", "ts-top", "ts"]
+LEARNING = ["mts", "lpb-utility", "lpb-ids", "lpbts", "ts-top", "ts"]
 
 
 def at(size: str, parameter: str, values: tuple[Any, ...]) -> list[tuple[str, str, Json]]:
@@ -27,7 +28,9 @@ def at(size: str, parameter: str, values: tuple[Any, ...]) -> list[tuple[str, st
     return [(size, name, {**SIZES[size], parameter: value}) for name, value in named]
 
 
+ROWS: dict[str, Json] = {"m = 3, k = 6": {"states": 3, "actions": 6}, SMALL: SIZES[SMALL], MIDDLE: SIZES[MIDDLE]}
 WORLDS = {
+    "ladder-rounds": [(row, f"{rounds}", world) for row, world in ROWS.items() for rounds in (5, 10, 20, 30, 200)],
     "ladder-sizes": [("", name, world) for name, world in SIZES.items()],
     "ladder-gaps": [*at(SMALL, "gaps", FAMILIES), *at(MIDDLE, "gaps", FAMILIES)],
     "ladder-assumed-noise": at(MIDDLE, "assumed_noise", (0.25, 0.5, 1.0, 2.0, 4.0)),
@@ -41,33 +44,37 @@ WORLDS = {
 def test_worlds_violate_the_stated_assumption(name: str) -> None:
     cases = [case.settings for case in FIGURES[name].cases(FULL)]
     assert [(case["size"], case["setting"], case["world"]) for case in cases] == WORLDS[name]
-    assert {case["rounds"] for case in cases} == {200}
+    assert all(case["rounds"] == (int(case["setting"]) if name == "ladder-rounds" else 200) for case in cases)
     assert {case["draws"] for case in cases} == {FIGURES[name].draws}
     people = [case["people"] * case["world"]["states"] for case in cases]
     if name == "ladder-sizes":
         assert people == [250, 250, 240], "similar numbers of people per draw"
     else:
         assert {case["people"] for case in cases} == {50}
-    assert {case["marginal"] for case in cases} == {name == "ladder-sizes"}
+    more = {"ladder-sizes": ["lpbts-marginal"], "ladder-rounds": ["lpb-horizon", "popular"]}.get(name, [])
+    assert all(case["policies"] == [*LEARNING, *more] for case in cases)
     assert [case.settings["setting"] for case in FIGURES[name].cases(QUICK)] == [case["setting"] for case in cases]
 
 
 def test_policies_are_ordered_by_knowledge() -> None:
     assert [name for name in FIGURES if name.startswith("ladder")] == list(WORLDS)
     assert list(LADDER) == NAMES
-    assert [POLICIES[name].rung for name in LADDER] == [1, 2, 2, 3, 3, 4, 5]
+    assert [POLICIES[name].rung for name in LADDER] == [1, 2, 2, 2, 3, 3, POLICIES["popular"].rung, 4, 5]
     assert len({COLOURS[name] for name in LADDER}) == len(LADDER)
 
 
 @pytest.mark.parametrize(
-    ("marginal", "world"),
-    [(True, {"states": 2, "actions": 3, "gaps": "cliff"}), (False, {"states": 2, "actions": 3, "assumed_noise": 0.5})],
+    ("names", "world"),
+    [
+        ([*LEARNING, "lpbts-marginal"], {"states": 2, "actions": 3, "gaps": "cliff"}),
+        (LEARNING, {"states": 2, "actions": 3, "assumed_noise": 0.5}),
+    ],
 )
-def test_rows_are_means_and_quantiles_over_people(marginal: bool, world: dict[str, Any]) -> None:
+def test_rows_are_means_and_quantiles_over_people(names: list[str], world: dict[str, Any]) -> None:
     run: Json = {"people": 4, "rounds": 6, "draws": 2}
-    settings = {"world": world, "size": "a", "setting": "b", "marginal": marginal, **run}
+    settings = {"world": world, "size": "a", "setting": "b", "policies": names, **run}
     table = FIGURES["ladder-gaps"].run(settings, 7, 1)
-    policies = plain(*(name for name in NAMES if marginal or name != "lpbts-marginal"))
+    policies = plain(*names)
     results = simulate(SyntheticWorld(scale="different", **world), policies, seed=7, **run)
     assert table.select("policy", "draw").rows() == [(name, draw) for name in policies for draw in range(2)]
     for row in table.iter_rows(named=True):

@@ -117,7 +117,7 @@ def test_groups_select_their_figures(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("LPB_DATA", str(tmp_path))
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
     of = {group: [name for name, figure in FIGURES.items() if figure.group == group] for group in GROUPS}
-    assert of["beyond"] == ["looseness", *(name for name in FIGURES if name.startswith("ladder-"))]
+    assert of["beyond"] == ["first-rounds", "looseness", *(name for name in FIGURES if name.startswith("ladder-"))]
     data = [name for name in of["paper"] if FIGURES[name].data]
     without_data = [name for name in of["paper"] if not FIGURES[name].data]
 
@@ -128,7 +128,7 @@ def test_groups_select_their_figures(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert chosen("beyond") == (of["beyond"], [])
     assert chosen("paper") == (without_data, data)
     assert chosen() == ([*without_data, *of["beyond"]], data)
-    assert chosen("looseness", "beyond", "simplex") == ([*of["beyond"], "simplex"], [])
+    assert chosen("first-rounds", "beyond", "simplex") == ([*of["beyond"], "simplex"], [])
     with pytest.raises(InvalidInput, match="lpb data movielens 20m"):
         chosen("beyond", "movielens-20m")
     with pytest.raises(InvalidInput, match=r"figure.*simplex.*'nope'"):

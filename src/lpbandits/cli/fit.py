@@ -153,7 +153,11 @@ def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | No
             say(f"  dropped {reason.replace('_', ' ').replace('below min ', 'below --min-')}: {count:,}")
     inspection = inspect_model(result.model, top=4)
     if inspection.fit.curve:
-        print_table("\nHow many states?", *curve_table(inspection.fit.curve), note=CURVE_NOTE)
+        print_table(
+            "\nHow many states?",
+            *curve_table(inspection.fit.curve),
+            note=f"{CURVE_NOTE} lpb inspect --out draws the curve.",
+        )
     title = f"\n{pluralize(report.states, 'state')}, by {report.method}"
     print_table(title, *state_table(inspection), note=PAIR_NOTE)
     heldout = "not computed: too few people"

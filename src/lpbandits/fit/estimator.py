@@ -158,17 +158,19 @@ class Estimator(abc.ABC):
         """
 
 
-def without_empty_states(shares: FloatArray, membership: FloatArray) -> tuple[FloatArray, FloatArray, list[str]]:
-    """Drop states with less than half a person; return shares, probabilities of people's states, and notes."""
+def without_empty_states(
+    shares: FloatArray, membership: FloatArray
+) -> tuple[IntArray, FloatArray, FloatArray, list[str]]:
+    """Drop states with less than half a person; return those kept, shares, probabilities of states, and notes."""
     kept = np.flatnonzero(shares * len(membership) >= 0.5)
     n_empty = len(shares) - len(kept)
     if not n_empty:
-        return shares, membership, []
+        return kept, shares, membership, []
     membership = membership[:, kept]
     norms = membership.sum(axis=1, keepdims=True)
     membership = np.where(norms > 0, membership / np.where(norms > 0, norms, 1.0), 1 / len(kept))
     notes = [f"{n_empty} of {len(shares)} states became empty; use fewer states"]
-    return shares[kept] / shares[kept].sum(), membership, notes
+    return kept, shares[kept] / shares[kept].sum(), membership, notes
 
 
 def as_estimator(value: Any) -> Estimator:

@@ -42,6 +42,9 @@ START_RATINGS, SAMPLE_RATINGS = 2**18, 2**21
 START_STEPS, FINALISTS = 12, 3
 """Steps of each start, and how many of the best starts are continued."""
 
+REPLICATES, REFIT_STEPS, REFIT_TOLERANCE = 20, 50, 1e-6
+"""Refits to resampled people for standard errors, their maximum number of steps, and their `tolerance`."""
+
 MIN_VARIANCE = 1e-6
 """Minimum variance of standardized ratings about the means of a state."""
 
@@ -119,19 +122,31 @@ class Mixture(Estimator):
             raise InvalidInput(f"states must be at most the number of people, {people}, got {states}")
         remedy = "use fewer states or --method two-stage"
         log.budget.check(f"the probabilities of {states} states", BYTES_PER_CELL * states * people, remedy)
-        components, history = self._fit(log, states, watch)
+        components, prior, history = self._fit(log, states, watch)
         with watch.part("mixture: members"):
             membership = np.concatenate(list(log.map(_members, components)))
-        shares, membership, notes = without_empty_states(components.shares, membership)
+        kept, shares, membership, notes = without_empty_states(components.shares, membership)
         labels = membership.argmax(axis=1)
         if len(history) == self.max_steps:
             notes.append(f"the mixture stopped after max_steps={self.max_steps} steps; increase max_steps")
         notes += level_warnings(*variance_between(log, labels), self.scale)
-        members = Members(labels, shares, membership, whole_units(membership))
+        with watch.part("mixture: errors"):
+            inflation = membership_inflation(log, components, prior, seed=self.seed)[kept]
+        members = Members(labels, shares, membership, whole_units(membership), inflation)
         estimate = fit_members(self, log, members, pairs_per_person=pairs_per_person, holdout=holdout, watch=watch)
         return replace(estimate, warnings=tuple(notes), history=tuple(history))
 
-    def _fit(self, log: Blocks, states: int, watch: Stopwatch) -> tuple[Components, list[float]]:
+    def components(self, log: Blocks, states: int, *, watch: Stopwatch) -> Components:
+        """Fit the mixture alone, with the typical κ.
+
+        A κ that was chosen lets superfluous states become equal, at no cost in predictions: their number would be
+        overestimated.
+        """
+        return self._fit(log, states, watch, adapt=False)[0]
+
+    def _fit(
+        self, log: Blocks, states: int, watch: Stopwatch, *, adapt: bool = True
+    ) -> tuple[Components, Prior, list[float]]:
         """Choose κ and a start on a sample of people, continue on a larger one, then on all people."""
         counts, everyone, k = log.log.counts, np.arange(len(log.log.people)), len(log.log.actions)
         if not log.budget.shared(BYTES_PER_CELL * states * k, in_order=True):
@@ -141,7 +156,7 @@ class Mixture(Estimator):
             one = Components(np.zeros((k, 1)), np.ones(1), 1.0)
             one, _ = climb(log, one, Prior(np.zeros((k, 1)), OVERALL_RATERS), steps=OVERALL_STEPS)
         people = log.subset(subsample(everyone, counts, START_RATINGS))
-        prior = self._prior(people, states, one, log, watch)
+        prior = self._prior(people, states, one, log, watch) if adapt else Prior(one.means, PSEUDO_RATERS[TYPICAL])
         sample = Blocks(people, log.pool, log.budget)
         starts = self._starts(sample, states, prior, one.variance, watch)
         with watch.part("mixture: sample"):
@@ -151,7 +166,8 @@ class Mixture(Estimator):
                 larger = log.subset(subsample(everyone, counts, SAMPLE_RATINGS))
                 best, _ = climb(Blocks(larger, log.pool, log.budget), best, prior, **limits)
         with watch.part("mixture: all people"):
-            return climb(log, best, prior, **limits)
+            components, history = climb(log, best, prior, **limits)
+        return components, prior, history
 
     def _prior(self, people: Ratings, states: int, one: Components, log: Blocks, watch: Stopwatch) -> Prior:
         """Return the prior with the κ that predicts held-out people best; see `nearest_to_best`."""
@@ -273,6 +289,41 @@ def _expect(block: Ratings, threads: Threads, components: Components) -> tuple[F
     membership, square = membership[told], square[told]
     totals = [value[told].sum(), (membership * square).sum(), (block.counts[told] - 1).sum(), told.sum()]
     return sums, np.concatenate([totals, membership.sum(axis=0)])
+
+
+def membership_inflation(log: Blocks, components: Components, prior: Prior, *, seed: int) -> FloatArray:
+    """Return, per state, the factor by which uncertain membership increases the variance of a mean (median of actions).
+
+    The people are resampled with replacement. The first step of EM from the fitted components changes the means as if
+    the probabilities of each person's states were known; the steps that follow also adapt these. Of a large log, a
+    sample of the people is used.
+    """
+    counts = log.log.counts
+    ratings = log.subset(subsample(np.arange(len(counts)), counts, START_RATINGS))
+    people = len(ratings.people)
+    first, last = [], []
+    for replicate in range(REPLICATES):
+        drawn = np.sort(np.random.default_rng([seed, 6, replicate]).integers(people, size=people))
+        resampled = Blocks(ratings.subset(drawn), log.pool, log.budget)
+        once, _ = climb(resampled, components, prior, steps=1)
+        refit, _ = climb(resampled, once, prior, steps=REFIT_STEPS, tolerance=REFIT_TOLERANCE)
+        first.append(once.means)
+        last.append(refit.means)
+    known, refitted = (np.var(means, axis=0) for means in (first, last))
+    ratio = np.where(known > 0, refitted / np.where(known > 0, known, 1.0), 1.0)
+    return np.asarray(np.maximum(np.median(ratio, axis=0), 1.0))
+
+
+def squared_residuals(log: Blocks, components: Components) -> tuple[FloatArray, BoolArray]:
+    """Return q by person and state, and whether the person's ratings differ; otherwise q is 0."""
+    parts = zip(*log.map(_squares, components), strict=True)
+    square, told = (np.concatenate(part) for part in parts)
+    return square, told
+
+
+def _squares(block: Ratings, threads: Threads, components: Components) -> tuple[FloatArray, BoolArray]:
+    _, square, value, _ = _step(block, threads, components)
+    return square, ~np.isnan(value)
 
 
 def _members(block: Ratings, threads: Threads, components: Components) -> FloatArray:

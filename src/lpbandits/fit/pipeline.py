@@ -90,7 +90,7 @@ def fit_states(
     estimator
         `TwoStage(…)` or `Em(…)`.
     states
-        Number of states, or "auto": the fewest with a held-out score within one standard error of the best.
+        Number of states, or "auto": that of `choose_states`, for every estimator.
     max_states
         Maximum number of states that "auto" tries, by default 12.
     pairs_per_person
@@ -150,12 +150,10 @@ def fit_states(
             most = options["max_states"]
             numbers = CANDIDATES if most is None else candidates_up_to(most)
             with Stopwatch(seconds=watch.seconds).part("how many states"):  # `choose_states` reports its own progress
-                curve = choose_states(
-                    log, estimator=estimator, candidates=numbers, pairs_per_person=cap, seed=seed, progress=progress
-                )
+                curve = choose_states(log, candidates=numbers, seed=seed, progress=progress)
             states = curve.states
         # Avoid a second KMeans: `TwoStage` fits the states with and without the held-out people to the same clusters.
-        reuse_clusters = share > 0 and curve is None and cap is None and len(ratings) > SLOW_KMEANS_RATINGS
+        reuse_clusters = share > 0 and cap is None and len(ratings) > SLOW_KMEANS_RATINGS
         holdout = np.isin(np.arange(people), draw_holdout(people, share, seed)[1]) if reuse_clusters else None
         estimate = estimator(log, states, pairs_per_person=cap, holdout=holdout, watch=watch).distinct()
         scores = score_fit(log, estimator, estimate, options, curve=curve, holdout=holdout, watch=watch)

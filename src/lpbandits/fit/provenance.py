@@ -100,7 +100,7 @@ class Provenance:
 
 def _curve_row(value: Any, name: str) -> Json:
     """Check one row of `StateCurve.rows`."""
-    for key in ("states", "heldout_log_likelihood", "score", "below_best", "standard_error"):
+    for key in ("states", "score", "below_best", "standard_error"):
         validate.as_number(_object(value, name).get(key), f"{name}.{key}", low=-MAX_NUMBER, high=MAX_NUMBER)
     return _object(value, name)
 

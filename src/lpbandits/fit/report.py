@@ -94,7 +94,7 @@ class FitReport:
     history: Sequence[float]
     """EM's log-posterior of the fit to the initial labels and after each step (non-decreasing); empty for two-stage."""
     curve: Sequence[Json]
-    """Held-out score by number of states, for states="auto"."""
+    """Held-out score by number of states, for states="auto"; see `StateCurve`."""
     taste: Json | None
     """See `TasteReport`. None without a taste model."""
     named: int | None
@@ -219,11 +219,8 @@ def _warnings(estimate: Estimate, raters: IntArray, scores: Scores) -> Iterator[
     if ties >= MAX_TIES:
         share = "all" if ties == 1 else f"{ties:.1%} of"
         yield f"{share} comparisons are ties, so the orderings carry almost no information; use finer ratings"
-    if curve is not None and curve.states == max(curve.candidates):
-        yield (
-            f"{pluralize(curve.states, 'state')}, the most that were tried, scored best on held-out people; more may "
-            "score better: increase max_states (--max-states)"
-        )
+    if curve is not None:
+        yield from curve.warnings()
     yield from estimate.warnings
     yield from _state_warnings(estimate, raters)
     yield from _fit_warnings(estimate)

@@ -1,25 +1,38 @@
 """Scores of a fit on training and held-out people, and the choice of the number of states."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.blocks import Blocks, as_blocks
+from lpbandits.data.blocks import Blocks, as_blocks, subsample
 from lpbandits.data.memory import BYTES_PER_RATING
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import kmeans_sample
 from lpbandits.fit.comparisons import PairCap
-from lpbandits.fit.estimator import Estimate, Estimator, as_estimator, discount, log_likelihoods, mixture
-from lpbandits.fit.two_stage import TwoStage
+from lpbandits.fit.estimator import Estimate, Estimator, discount, log_likelihoods, mixture
+from lpbandits.fit.mixture import Mixture
+from lpbandits.fit.strengths import Projections, fit_strengths
 from lpbandits.parallel import Threads
 from lpbandits.progress import Progress, Stopwatch
+from lpbandits.text import pluralize
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 
-HOLDOUT = 0.2
-"""Share of people held out to choose the number of states."""
+FOLDS = 4
+"""Number of folds of people in the choice of the number of states."""
+
+PATIENCE, NEGLIGIBLE = 2, 1e-5
+"""The choice stops after this many numbers of states in a row that score worse than the best, or as good: with a
+difference per rating below `NEGLIGIBLE`, the additional states are empty."""
+
+MIXTURE: Json = {"restarts": 8, "tolerance": 1e-5, "max_steps": 100}
+"""Settings of the mixtures that are compared: less exact than those of a fit."""
+
+MIN_PEOPLE, FLAT = 50, 1.5
+"""Warn about a choice with fewer people, or if as good a number of states is larger by this factor (and by 2)."""
 
 
 def candidates_up_to(max_states: int) -> tuple[int, ...]:
@@ -121,10 +134,8 @@ class StateCurve:
 
     candidates: tuple[int, ...]
     """Numbers of states tried."""
-    log_likelihood: FloatArray
-    """Mean log-likelihood per comparison of the held-out people; it tends to rise with the number of states."""
     score: FloatArray
-    """The same with a person's n ratings counting as n − 1 comparisons; it peaks near the right number."""
+    """Mean log density per rating of held-out people; it peaks near the right number."""
     below_best: FloatArray
     """Difference to the best score."""
     standard_error: FloatArray
@@ -132,33 +143,57 @@ class StateCurve:
     states: int
     """The choice: the fewest states with a score at most one standard error below the best."""
     people: int
-    """Number of held-out people."""
-    training_people: int
-    """Number of people that the states were fitted to."""
+    """Number of people scored, each by fits without them."""
 
     def rows(self) -> list[Json]:
         """Return one JSON object per number of states."""
-        names = ("heldout_log_likelihood", "score", "below_best", "standard_error")
-        columns = np.stack([self.log_likelihood, self.score, self.below_best, self.standard_error], axis=1)
+        names = ("score", "below_best", "standard_error")
+        columns = np.stack([self.score, self.below_best, self.standard_error], axis=1)
         return [
             {"states": m, **dict(zip(names, row, strict=True)), "chosen": m == self.states}
             for m, row in zip(self.candidates, columns.tolist(), strict=True)
         ]
+
+    def warnings(self) -> list[str]:
+        """Return warnings if the log does not determine the number of states, or if more states may score better."""
+        out = []
+        if self.people < MIN_PEOPLE:
+            out.append(
+                f"{pluralize(self.people, 'person', 'people')} with different ratings cannot determine the number of "
+                f"states: use at least {MIN_PEOPLE} people, or give the number (--states 5)"
+            )
+        first = self.candidates.index(self.states)
+        last = first + int(np.argmin(np.append(self.below_best <= self.standard_error, False)[first:])) - 1
+        most, gain = self.candidates[last], self.score[last] - self.score[first]
+        if most > max(self.states + 1, math.ceil(FLAT * self.states)) and abs(gain) > NEGLIGIBLE:
+            out.append(
+                f"the log does not determine the number of states: {self.states} to {most} states predict held-out "
+                "people equally well (within one standard error), so the fewest were chosen; use more people or more "
+                "ratings per person"
+            )
+        if self.states == max(self.candidates):
+            out.append(
+                f"{pluralize(self.states, 'state')}, the most that were tried, scored best on held-out people; more "
+                "may score better: increase max_states (--max-states)"
+            )
+        return out
 
 
 @translate_errors("choosing the number of states")
 def choose_states(
     ratings: Ratings | Blocks,
     *,
-    estimator: Estimator | None = None,
     candidates: Sequence[int] = CANDIDATES,
-    heldout: float = HOLDOUT,
-    pairs_per_person: int | None = None,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> StateCurve:
-    """Fit each number of states, by default with `TwoStage()`, and score it on a `heldout` share of the people.
+    """Choose the number of states by the density of held-out people's ratings under a `Mixture` of each number.
+
+    The choice does not depend on the method of the fit that follows. The people are split into four folds; each person
+    is scored by the fits to the other folds. The fewest states within one standard error of the best score are chosen.
+    The search stops after two numbers in a row that score more than one standard error below the best, or whose
+    additional states are empty. Of a log with more than about two million ratings, every n-th person is used.
 
     Examples
     --------
@@ -166,31 +201,66 @@ def choose_states(
     >>> choose_states(Ratings.from_arrays(*zip(*rows)), candidates=[1, 2, 3]).states
     2
     """
-    method = TwoStage(seed=seed) if estimator is None else as_estimator(estimator)
     numbers = [validate.as_count(m, "candidates") for m in validate.as_list(candidates, "candidates", "numbers")]
-    share = validate.as_number(heldout, "heldout", low=0, high=0.9)
-    cap = None if pairs_per_person is None else validate.as_count(pairs_per_person, "pairs_per_person")
     if not isinstance(ratings, Blocks):
         as_ratings(ratings)
     watch = Stopwatch(progress)
     with Threads(threads) as pool:
-        log = as_blocks(ratings, pool)
-        parts = split_holdout(log, share, seed=validate.as_seed(seed))
-        numbers = [m for m in sorted(set(numbers)) if parts is not None and m <= len(parts.training_people)]
-        if parts is None or not numbers:
+        folds = split_folds(as_blocks(ratings, pool), seed=validate.as_seed(seed))
+        numbers = [m for m in sorted(set(numbers)) if m <= min(len(one.training.log.people) for one in folds)]
+        if not numbers:
             raise InvalidInput(
-                f"states='auto' needs more people: {len(log.log.people)} are too few to hold out a share of {share:g}; "
-                "give the number of states"
+                f"candidates must include a number of states below the number of people, got {candidates}"
             )
-        tried = []
+        total = float(sum(np.maximum(one.heldout.log.counts - 1, 0).sum() for one in folds))
+        scores: list[FloatArray] = []
+        worse = 0
         for i, m in enumerate(numbers):
             with watch.part("how many states", i, len(numbers)):
-                tried.append(parts.score(method, m, cap))
-    scores, total = np.stack([one.people for one in tried]), float(np.maximum(parts.heldout.log.counts - 1, 0).sum())
-    below, error = gaps_to_best(scores, total)
-    chosen = numbers[int(np.flatnonzero(below <= error)[0])]
-    curves = np.array([one.mean for one in tried]), scores.sum(axis=1) / total, below, error
-    return StateCurve(tuple(numbers), *curves, chosen, scores.shape[1], len(parts.training_people))
+                scores.append(np.concatenate([one.densities(m, seed) for one in folds]))
+            below, error = gaps_to_best(np.stack(scores), total)
+            superfluous = i > 0 and abs(below[-1] - below[:-1].min()) <= NEGLIGIBLE
+            worse = worse + 1 if superfluous or below[-1] > error[-1] else 0
+            if worse == PATIENCE:
+                break
+        watch.skip_to_end("how many states", len(numbers))
+    tried = tuple(numbers[: len(scores)])
+    chosen = tried[int(np.flatnonzero(below <= error + NEGLIGIBLE)[0])]
+    return StateCurve(tried, np.stack(scores).sum(axis=1) / total, below, error, chosen, len(scores[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Held-out people, and all others."""
+
+    training: Blocks
+    heldout: Blocks
+
+    def densities(self, states: int, seed: int) -> FloatArray:
+        """Fit a mixture to the training people; return the log density of each held-out person's ratings."""
+        components = Mixture(seed=seed, **MIXTURE).components(self.training, states, watch=Stopwatch())
+        strengths = fit_strengths(Projections.of(self.training, components), components)
+        return Projections.of(self.heldout, components).densities(strengths)
+
+
+def split_folds(log: Blocks, *, seed: int) -> list[Fold]:
+    """Split the people whose ratings differ, or a sample of them, at random into folds, in memory."""
+    sample = subsample(np.arange(len(log.log.people)), log.log.counts)
+    size = (FOLDS + 1) * int(log.log.counts[sample].sum())
+    subject, remedy = f"{size:,} ratings of training and held-out people", "give a number of states (--states 5)"
+    log.budget.check(subject, BYTES_PER_RATING * size, remedy)
+    ratings, budget = log.subset(sample), log.budget.reserve(size)
+    first = np.append(ratings.rating, 0.0)[ratings.offsets[:-1]]
+    different = np.flatnonzero(np.bincount(ratings.owner, ratings.rating != first[ratings.owner], len(sample)))
+    if len(different) < 2 * FOLDS:
+        raise InvalidInput(
+            f"states='auto' needs at least {2 * FOLDS} people whose ratings differ, got {len(different)}; give the "
+            "number of states"
+        )
+    order = np.random.default_rng([seed, 1]).permutation(different)
+    parts = [np.sort(order[fold::FOLDS]) for fold in range(FOLDS)]
+    both = [(np.setdiff1d(order, part), part) for part in parts]
+    return [Fold(*(Blocks(ratings.subset(people), log.pool, budget) for people in pair)) for pair in both]
 
 
 def gaps_to_best(scores: FloatArray, total: float = 1.0) -> tuple[FloatArray, FloatArray]:
@@ -228,24 +298,22 @@ def score_fit(
 ) -> Scores:
     """Score the people of a fit, and held-out people under a fit without them.
 
-    That fit is the one behind `curve` or the estimate's `excluding_holdout`; if there is neither, it is made here.
+    That fit is the estimate's `excluding_holdout`; if there is none, it is made here.
     """
-    people, states, cap = len(log.log.people), options["states"], options["pairs_per_person"]
+    people, cap = len(log.log.people), options["pairs_per_person"]
+    states = options["states"] if curve is None else curve.states
     with watch.part("likelihood"):
         training = score_comparisons(log, estimate, cap=PairCap(cap, estimator.seed))
-    if curve is not None:
-        value = float(curve.log_likelihood[curve.candidates.index(curve.states)])
-        return Scores(training, value, curve.people, curve.training_people, curve)
     if not options["heldout"]:
-        return Scores(training)
+        return Scores(training, curve=curve)
     with watch.part("held-out"):
         if estimate.excluding_holdout is not None and holdout is not None:
             if not np.any(log.log.counts[holdout] > 1):
-                return Scores(training)
+                return Scores(training, curve=curve)
             score = score_comparisons(log, estimate.excluding_holdout, only=holdout)
-            return Scores(training, score.mean, len(score.people), people - len(score.people))
+            return Scores(training, score.mean, len(score.people), people - len(score.people), curve)
         parts = split_holdout(log, options["heldout"], seed=estimator.seed)
         if parts is None or len(parts.training_people) < states:
-            return Scores(training)
+            return Scores(training, curve=curve)
         score = parts.score(estimator, states, cap)
-        return Scores(training, score.mean, len(score.people), len(parts.training_people))
+        return Scores(training, score.mean, len(score.people), len(parts.training_people), curve)

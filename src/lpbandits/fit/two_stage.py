@@ -83,6 +83,8 @@ class Members:
     """people × states: probability of each state."""
     units: NDArray[np.uint8] | None = None
     """The same in sixteenths: comparisons are counted in whole units, whose sums do not depend on the order."""
+    inflation: FloatArray | None = None
+    """Per state, the factor by which uncertain membership increases variances; None: not computed."""
 
     @property
     def weights(self) -> NDArray[Any]:
@@ -147,11 +149,16 @@ def fit_members(
         rest = ~holdout
         tables = scatter.utilities(fits_excluding, **uncertain)
         excluding = Estimate(tuple(fits_excluding), members.shares_of(rest), members.labels[rest], *tables)
+    betas, errors, unknown = scatter.utilities(fits, **uncertain)
+    if members.inflation is not None:
+        _, errors, _ = scatter.inflated(members.inflation).utilities(fits, **uncertain)
     return Estimate(
         tuple(fits),
         members.shares,
         members.labels,
-        *scatter.utilities(fits, **uncertain),
+        betas,
+        errors,
+        unknown,
         excluding_holdout=excluding,
         membership=members.membership,
     )

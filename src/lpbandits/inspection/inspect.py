@@ -21,7 +21,10 @@ from lpbandits.typing import IntArray, Json, Label
 PAIRS, FIRST, MEANS = "pairs right", "first above second", "mean rewards"
 COMPLETE = "prefers first … likes least"
 PAIR_NOTE = "Pairs right: expected share of action pairs in the right order, given the errors of the utilities."
-CURVE_NOTE = "Chosen: the fewest states with a held-out score at most one standard error below the best."
+CURVE_NOTE = (
+    "Score: mean log density per rating of held-out people. Chosen: the fewest states with a score at most one "
+    "standard error below the best."
+)
 WHY = {TIES: "all actions tie", NEVER: "no actions were compared"}
 
 
@@ -240,14 +243,13 @@ def curve_table(curve: Sequence[Json]) -> tuple[list[str], list[list[str]]]:
     rows = [
         [
             str(row["states"]),
-            f"{row['heldout_log_likelihood']:.4f}",
             f"{row['score']:.4f}",
             f"{row['below_best']:.4f} ± {row['standard_error']:.4f}",
             "← chosen" if row.get("chosen") else "",
         ]
         for row in curve
     ]
-    return ["states", "held-out", "score", "below best", ""], rows
+    return ["states", "score", "below best", ""], rows
 
 
 def _listed(actions: tuple[object, ...]) -> str:

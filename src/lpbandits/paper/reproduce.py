@@ -119,10 +119,10 @@ def run_case(name: str, case: Case, seed: int, threads: int, content: str | None
 
 
 def _cost(case: Case) -> float:
-    """Return a rough measure of a case's run time; the marginal form of lpbTS takes a hundred times as long."""
+    """Return a rough measure of a case's run time; two policies take a hundred times as long as the others."""
     settings = {"states": case.settings.get("x", 5), **case.settings, **case.settings.get("world", {})}
     sizes = [settings.get(name, 1) for name in ("people", "rounds", "draws", "repeats", "states", "actions")]
-    return float(math.prod(sizes) * (100 if settings.get("marginal") else 1))
+    return float(math.prod(sizes) * (100 if {"lpbts-marginal", "lpb-horizon"} & {*settings.get("policies", ())} else 1))
 
 
 def listing() -> list[Json]:

@@ -42,6 +42,9 @@ def _sections(seen: Inspection) -> Iterator[Section]:
     if len(seen.states) > 1 and not seen.silence:
         shares["kendall"] = charts.kendall_chart(few)
     yield Section("States", _state_notes(seen), shares, [Table(*summary.state_table(seen))])
+    if seen.fit.curve:
+        chart = {"how-many-states": charts.curve_chart(seen)}
+        yield Section("How many states?", [summary.CURVE_NOTE], chart, [Table(*summary.curve_table(seen.fit.curve))])
     if seen.fit.warnings:
         yield Section("Warnings of the fit", facts.warning_lines(seen.fit))
     if seen.contrasts.pairs:
@@ -62,9 +65,6 @@ def _sections(seen: Inspection) -> Iterator[Section]:
         yield Section("Taste factors", [*facts.taste_lines(seen.taste), facts.TASTE_NOTE], chart, [table])
     elif seen.taste is not None:
         yield Section("Taste", facts.taste_lines(seen.taste))
-    if seen.fit.curve:
-        chart = {"how-many-states": charts.curve_chart(seen)}
-        yield Section("How many states?", [summary.CURVE_NOTE], chart, [Table(*summary.curve_table(seen.fit.curve))])
 
 
 def _state_notes(seen: Inspection) -> list[str]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from lpbandits.paper.claims.check import Check, Claim, compare, judge
 from lpbandits.paper.claims.numbers import by_policy, means_text
-from lpbandits.paper.figures.ladder import ASSUMED, BASE, ERRORS, LARGE, MARGINAL, MIDDLE, SMALL
+from lpbandits.paper.figures.ladder import ASSUMED, BASE, ERRORS, HORIZON, LARGE, MARGINAL, MIDDLE, SMALL
 from lpbandits.paper.figures.looseness import BOUND, EXACT, GAP, ODDS
 from lpbandits.typing import FloatArray
 
@@ -17,7 +17,8 @@ CLEARLY = 0.85
 WRONG = f"{max(ERRORS):g}"
 """The setting with the largest error of the orderings."""
 IDS = "lpb-ids"
-SIZES, GAPS, NOISE, SETTING_ERRORS = "ladder-sizes", "ladder-gaps", "ladder-assumed-noise", "ladder-errors"
+FEW_ROUNDS, SIZES, GAPS, NOISE = "ladder-rounds", "ladder-sizes", "ladder-gaps", "ladder-assumed-noise"
+SETTING_ERRORS = "ladder-errors"
 
 
 def by_setting(
@@ -81,6 +82,8 @@ def looseness_claims(table: pl.DataFrame) -> Iterator[Claim]:
     )
 
 
+_PLANS = "In 5 to 30 rounds, lpb-horizon has less regret than lpb-ids, for all sizes."
+_AT_ONCE = "In 5 rounds, lpb-horizon has less regret than popularity, for all sizes."
 _FEW = "m = 5: lpbTS has a fifth less regret with the exact posterior than with the paper's bound."
 _MORE = "k = 20: lpbTS has an eighth less regret with the exact posterior than with the paper's bound."
 _ANY_SIZE = "Different scales: lpb-ids has about a third less regret than lpbTS, for all sizes."
@@ -95,6 +98,8 @@ _TAILS = "With heavy tails, lpb-ids has clearly less regret than lpbTS."
 
 CHECKS = (
     Check(("looseness",), looseness_claims),
+    regret_ratio(FEW_ROUNDS, HORIZON, _PLANS, to=IDS, only=("5", "10", "20", "30"), below=1),
+    regret_ratio(FEW_ROUNDS, HORIZON, _AT_ONCE, to="popular", only=("5",), below=1),
     regret_ratio(SIZES, MARGINAL, _FEW, only=(SMALL,), below=0.80),
     regret_ratio(SIZES, MARGINAL, _MORE, only=(MIDDLE, LARGE), below=0.87),
     regret_ratio(SIZES, IDS, _ANY_SIZE, below=0.68, headline=True),

@@ -11,6 +11,7 @@ _LISTS = (
     curves.RELATIVE_FEEDBACK,
     recovery.FIGURES,
     movielens.FIGURES,
+    curves.FEW,
     looseness.FIGURES,
     ladder.FIGURES,
 )

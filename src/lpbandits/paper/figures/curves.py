@@ -1,4 +1,4 @@
-"""Regret by round, with 5 states and 10 actions: rewards on both scales, duels, and rewards compared in pairs."""
+"""Regret by round: rewards on both scales, the first rounds, duels, and rewards compared in pairs."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -20,6 +20,9 @@ SCALES = {"same": "Same scale", "different": "Different scales"}
 WORLD = SyntheticWorld(states=5, actions=10, scale="different")
 DUELS = ("lpb-duel", "double-ts", "double-ts-top")
 PAIRED = "lpb-paired"
+FEW_ROUNDS = 30
+FIRST_ROUNDS = ("lpb-horizon", "lpb-ids", "lpbts", "mts", "popular", "ts-top", "ts")
+SIZES = {"m = 5, k = 10": (5, 10), "m = 10, k = 20": (10, 20)}
 COMPARISONS = {"rewards": "Noisy rewards compared", "bradley-terry": "Bradley-Terry"}
 
 
@@ -49,6 +52,28 @@ def _run_regret(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
 def _regret_chart(table: pl.DataFrame) -> Chart:
     curves = table.filter(pl.col("policy").is_in(sweeps.SHOWN), kind="curve")
     return _panels(curves, "scale", SCALES, limit=top_of(curves))
+
+
+def _plan_first_rounds(size: Size, draws: int) -> dict[str, Json]:
+    run = {"people": size.people, "rounds": min(FEW_ROUNDS, size.rounds), "draws": draws}
+    return {name: {"size": name, **run} for name in SIZES}
+
+
+def _run_first_rounds(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
+    states, actions = SIZES[settings["size"]]
+    world = SyntheticWorld(states=states, actions=actions, scale="different")
+    results = simulate_settings(settings, world, FIRST_ROUNDS, seed, threads)
+    return _with_curves(results, sweeps.finals(results)).with_columns(size=pl.lit(settings["size"]))
+
+
+def _first_rounds_chart(table: pl.DataFrame) -> Chart:
+    curves = table.filter(kind="curve").drop("regret_sd")  # the bands of seven policies would hide the lines
+    panels = []
+    for name in SIZES:
+        part = curves.filter(size=name)
+        limit = 1.04 * float(np.max(part["regret"].to_numpy()))
+        panels.append(round_chart(part, title=name, limit=limit))
+    return grid(panels)
 
 
 def _run_duels(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
@@ -100,6 +125,18 @@ REGRET_CURVES = [
         run=_run_regret,
         chart=_regret_chart,
         draws=48,
+    )
+]
+FEW = [
+    Figure(
+        name="first-rounds",
+        title="The first 30 rounds",
+        shows="cumulative regret of each policy by round on different scales; lpb-horizon is told the number of rounds",
+        plan=_plan_first_rounds,
+        run=_run_first_rounds,
+        chart=_first_rounds_chart,
+        draws=20,
+        group="beyond",
     )
 ]
 RELATIVE_FEEDBACK = [

@@ -1,7 +1,7 @@
-"""The ladder: policies with decreasing prior knowledge, in worlds that violate the paper's assumptions.
+"""The ladder: policies with decreasing prior knowledge, in few rounds and in worlds that violate the assumptions.
 
-There is one figure per violated assumption, on different scales. A row of its table is one policy in one draw: the
-mean, the 95 % quantile and the 99 % quantile of regret over people.
+There is one figure for few rounds and one per violated assumption, on different scales. A row of its table is one
+policy in one draw: the mean, the 95 % quantile and the 99 % quantile of regret over people.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,24 +18,31 @@ from lpbandits.views.charts.policies import ratio_chart
 from lpbandits.worlds import SyntheticWorld
 
 BASE, MARGINAL = "lpbts", "lpbts-marginal"
+HORIZON = "lpb-horizon"
 LADDER: dict[str, str | Build] = {
     "mts": "mts",
     "lpb-utility": "lpb-utility",
+    HORIZON: HORIZON,
     "lpb-ids": "lpb-ids",
     MARGINAL: partial(expanded, MARGINAL),
     BASE: partial(expanded, BASE),
+    "popular": "popular",
     "ts-top": "ts-top",
     "ts": "ts",
 }
 """Policies by decreasing prior knowledge; charts compare them with lpbTS."""
+LEARNING = tuple(name for name in LADDER if name not in (HORIZON, MARGINAL, "popular"))
+"""Policies of most figures: lpb-horizon is for few rounds, the marginal form is slow, popularity does not learn."""
 MEASURES = {"regret": "Mean", "regret_q95": "95 % quantile", "regret_q99": "99 % quantile"}
 
 SIZES: dict[str, Json] = {f"m = {m}, k = {k}": {"states": m, "actions": k} for m, k in ((5, 10), (10, 20), (20, 20))}
 SMALL, MIDDLE, LARGE = SIZES
+FEW_ACTIONS = {"m = 3, k = 6": {"states": 3, "actions": 6}}
 FAMILIES = ("paper", "exponential", "cliff", "steps")
 ASSUMED = (0.25, 0.5, 1.0, 2.0, 4.0)
 SWAPS = (0.0, 0.1, 0.3)
 ERRORS = (0.0, 0.05, 0.1, 0.2, 0.4)
+ROUNDS = (5, 10, 20, 30, 200)
 
 
 def ladder(
@@ -46,22 +53,25 @@ def ladder(
     label: str,
     worlds: Mapping[str, Mapping[str, Json]],
     draws: int = 20,
-    marginal: bool = False,
+    policies: Sequence[str] = LEARNING,
 ) -> Figure:
     """Return the figure of one violated assumption; `worlds` holds settings of the world by size and name.
 
-    Each size is a row of panels. The marginal form of lpbTS takes a hundred times as long as the others: a figure with
-    it has 5 × `Size.people` people per draw, regardless of the number of states.
+    Each size is a row of panels. A setting may have its number of `rounds`, too. The marginal form of lpbTS takes a
+    hundred times as long as the others: a figure with it has 5 × `Size.people` people per draw, regardless of the
+    number of states.
     """
 
     def plan(size: Size, number: int) -> dict[str, Json]:
-        common = {"rounds": size.rounds, "draws": number, "marginal": marginal}
         cases = {}
         for row, by_setting in worlds.items():
             for setting, world in by_setting.items():
-                people = max(5 * size.people // world["states"], 1) if marginal else size.people
-                named = {"world": world, "size": row, "setting": setting, "people": people}
-                cases[", ".join(filter(None, (row, setting)))] = {**named, **common}
+                people = max(5 * size.people // world["states"], 1) if MARGINAL in policies else size.people
+                rounds = min(world.get("rounds", size.rounds), size.rounds)
+                named = {"size": row, "setting": setting, "policies": list(policies)}
+                settings = {name: value for name, value in world.items() if name != "rounds"}
+                run = {"people": people, "rounds": rounds, "draws": number}
+                cases[", ".join(filter(None, (row, setting)))] = {"world": settings, **named, **run}
         return cases
 
     return Figure(
@@ -79,7 +89,7 @@ def ladder(
 def run_ladder(settings: Json, seed: int, threads: int | None) -> pl.DataFrame:
     """Simulate one setting; return the mean and quantiles of regret over people, per policy and draw."""
     world = SyntheticWorld(scale="different", **settings["world"])
-    policies = {name: build for name, build in LADDER.items() if settings["marginal"] or name != MARGINAL}
+    policies = {name: LADDER[name] for name in settings["policies"]}
     results = simulate_settings(settings, world, policies, seed, threads)
     regret = pl.col("regret")
     quantiles = {f"regret_q{q}": regret.quantile(q / 100, "linear") for q in (95, 99)}
@@ -134,13 +144,25 @@ def _at(size: str, parameter: str, values: Sequence[float | str]) -> dict[str, d
 
 FIGURES = [
     ladder(
+        "ladder-rounds",
+        title="few rounds",
+        shows="5 to 200 rounds; lpb-horizon is told their number",
+        label="rounds T",
+        worlds={
+            row: {f"{rounds}": {**world, "rounds": rounds} for rounds in ROUNDS}
+            for row, world in (FEW_ACTIONS | {SMALL: SIZES[SMALL], MIDDLE: SIZES[MIDDLE]}).items()
+        },
+        draws=10,
+        policies=(*LEARNING, HORIZON, "popular"),
+    ),
+    ladder(
         "ladder-sizes",
         title="more states and actions",
         shows="three sizes",
         label="states m, actions k",
         worlds={"": SIZES},
         draws=10,
-        marginal=True,
+        policies=(*LEARNING, MARGINAL),
     ),
     ladder(
         "ladder-gaps",

@@ -8,7 +8,7 @@ import polars as pl
 from lpbandits.inspection.facts import TasteView
 from lpbandits.inspection.inspect import Inspection
 from lpbandits.text import share_text, unique_labels
-from lpbandits.views.charts.base import INK, Chart, colour_scale, heading, panel
+from lpbandits.views.charts.base import INK, QUIET, Chart, colour_scale, heading, panel
 
 STATE_COLOURS = [
     *("#0b6e99", "#d9822b", "#4d8b57", "#c43c6b", "#7a4fa3", "#8a6d3b", "#3aa6a0", "#6b7280"),
@@ -160,14 +160,15 @@ def curve_chart(seen: Inspection) -> Chart:
     )
     axis = alt.Axis(values=frame["states"].to_list(), format="d", grid=False)
     base = alt.Chart(frame).encode(alt.X("states:Q", title="states", axis=axis))
-    of = "score on held-out people"
+    of = "log density per rating of held-out people"
     height = alt.Y("score:Q", title=of, scale=alt.Scale(zero=False))
     colours = dict(zip(("tried", "chosen"), STATE_COLOURS, strict=False))
     line = base.mark_line(color=STATE_COLOURS[0]).encode(height)
     bars = base.mark_rule(color=STATE_COLOURS[0]).encode(alt.Y("low:Q", title=of), y2="high:Q")
     dots = base.mark_point(filled=True, opacity=1, size=110).encode(height, colour_scale("chosen", colours, _LEGEND))
-    subtitle = "bars: one standard error of the difference from the best score"
-    return panel(line, bars, dots, title="Number of states", subtitle=subtitle, width=420, height=260)
+    subtitle = "dashed: best score; bars: ± one standard error of the difference from it"
+    best = alt.Chart(frame).mark_rule(color=QUIET, strokeDash=[4, 4]).encode(alt.Y("max(score):Q", title=of))
+    return panel(best, line, bars, dots, title="Number of states", subtitle=subtitle, width=420, height=260)
 
 
 def state_colour(seen: Inspection, *, legend: bool = False) -> alt.Color | alt.ColorValue:
