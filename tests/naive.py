@@ -238,13 +238,15 @@ def gain_by_trying(means: Floats, weights: Floats, a: int, goals: Sequence[int],
 
 
 def play_plans(
-    expected: Floats, weights: Floats, doubts: Floats, noise: float, outcomes: int, left: int, allowed: Sequence[int]
+    expected: Floats, weights: Floats, doubts: Floats, noise: float, outcomes: int, left: float, allowed: Sequence[int]
 ) -> set[int]:
     """The first actions of the best plans "one action for j rounds, then the best action"."""
     known = weights >= 1e-3 * weights.max()
     average = weights[known] @ expected[known] / weights[known].sum()
-    if outcomes == 0 or left <= 1:
+    if outcomes == 0 or left == 1:
         return best_of(average, allowed)
+    if left < 1:
+        left = max(2, outcomes / 2)
     best = max(allowed, key=lambda a: (average[a], -a))
     least = 0.05 * weights.max()
     for _ in range(4):

@@ -96,6 +96,17 @@ def test_policies_lists_all_policies_by_decreasing_knowledge() -> None:
     assert "Learning from rewards" not in output("policies", "--feedback", "duels")
 
 
+def test_policies_recommends_one_for_a_number_of_rounds() -> None:
+    text = output("policies", "--rounds", "7")
+    assert "For 7 rounds: lpb-horizon. Regret relative to lpb-ids, measured with 5 rounds" in " ".join(text.split())
+    assert "For 1,000 rounds: lpb-ids. Regret" in output("policies", "--rounds", "1000")
+    content = json_output("policies", "--rounds", "25")
+    measured = {name for name, entry in content.items() if entry["regret"]}
+    assert measured == {"lpb-horizon", "lpb-ids", "popular", "lpbts"}
+    assert content["lpb-ids"]["regret"] == [1.0, 1.0]
+    assert re.search("rounds.*0", str(error_of("policies", "--rounds", "0")))
+
+
 def test_demo_writes_its_files(tmp_path: Path) -> None:
     assert "lpbTS − mTS" in output("demo", "--out", tmp_path, "--draws", "2")
     charts = ["regret", "people-same", "state-same", "people-different", "state-different"]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import lpbandits as lpb
 from lpbandits.model import PreferenceModel
+from lpbandits.policies.rules import knowledge_gradient as kg
 from lpbandits.simulation import simulate
 from lpbandits.worlds import SyntheticWorld
 from tests import naive
@@ -29,7 +30,7 @@ def some_model(rng: np.random.Generator, states: int, actions: int) -> Preferenc
 
 @pytest.mark.jitless
 @pytest.mark.parametrize("shape", [(3, 6), (5, 10), (30, 25)], ids=str)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32), rounds=st.integers(1, 40))
 def test_the_plan_equals_its_twin(shape: tuple[int, int], seed: int, rounds: int) -> None:
     rng = np.random.default_rng(seed)
@@ -44,6 +45,27 @@ def test_the_plan_equals_its_twin(shape: tuple[int, int], seed: int, rounds: int
     agent = agent_after(policy, history)
     assert agent.ask(allowed) in twin
     assert agent.probabilities(allowed).max() == 1.0
+
+
+@pytest.mark.jitless
+@given(seed=st.integers(0, 2**32))
+def test_goals_and_promises_equal_their_formulas(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = some_model(rng, 4, 7)
+    agent = agent_after(lpb.LpbHorizon(model), [(a, float(rng.normal())) for a in (0, 2, 0)])
+    b, everything = agent.policy.arrays(agent.belief), np.empty(0, dtype=np.int64)
+    means, weights, sd = rng.normal(size=(3, 7)), rng.dirichlet([1, 1, 1]), rng.uniform(0, 1, 7)
+    b.work[kg.EXPECTED : kg.EXPECTED + 3, :7] = means
+    b.work[kg.WEIGHT, :3] = 5 * weights
+    b.work[kg.MEAN, :7], b.work[kg.SD, :7] = weights @ means, sd
+    best = int((weights @ means).argmax())
+    goals, gain = kg.set_goals(b, everything, 3, best)
+    assert b.work[kg.GOAL, 0] == best
+    assert set(b.work[kg.GOAL, :goals]) == {best, *means.argmax(axis=1)}
+    assert gain == pytest.approx(weights @ (means.max(axis=1) - means[:, best]))
+    kg.set_promise(b, everything, 3, 2.0, 0.7)
+    spread = weights @ (means - weights @ means) ** 2 + sd**2
+    np.testing.assert_allclose(b.work[kg.PROMISE, :7], weights @ means + 2 * np.sqrt(spread / (spread + 0.7)))
 
 
 @pytest.mark.parametrize("shape", [(3, 6), (5, 10), (10, 20)], ids=str)
@@ -63,8 +85,14 @@ def test_it_starts_as_popular_and_ends_greedily() -> None:
         assert agent_after(lpb.LpbHorizon(model, rounds=rounds), []).ask() == agent_after(lpb.Popular(model), []).ask()
     told = [(0, 3.0), (1, 2.9), (0, 3.1)]
     greedy = lpb.Policy(model, lpb.evidences.Utility(lpb.Rewards(noise_known=False), isotonic=0.25), lpb.rules.Greedy())
-    for rounds in (1, 2, 3, 4):  # the last round, and rounds beyond the plan
-        assert agent_after(lpb.LpbHorizon(model, rounds=rounds), told).ask() == agent_after(greedy, told).ask()
+    assert agent_after(lpb.LpbHorizon(model, rounds=4), told).ask() == agent_after(greedy, told).ask()
+
+
+def test_beyond_the_plan_it_plans_for_half_as_many_rounds_again() -> None:
+    model = PreferenceModel([[0, 1, 2], [2, 1, 0]], prior=[0.6, 0.4])
+    for told, planned in (([(0, 3.0)], 3), ([(0, 3.0)] * 8, 12), ([(0, 3.0), (2, 2.5), (2, 3.1)], 5)):
+        beyond = agent_after(lpb.LpbHorizon(model, rounds=1), told).ask()
+        assert beyond == agent_after(lpb.LpbHorizon(model, rounds=planned), told).ask()
 
 
 def test_more_rounds_are_worth_a_try() -> None:

@@ -40,6 +40,9 @@ def decide(
         None,
         help="Standard deviation of Gaussian rewards; default the model's. A first guess if a policy estimates it.",
     ),
+    rounds: int = typer.Option(
+        200, help="Planned number of rounds per person, those of the history included, for policies that plan."
+    ),
     explore: float = typer.Option(0.0, help="Minimum probability of each allowed action, as in a randomised trial."),
     person: str | None = typer.Option(None, help="Column of the person; found by its name by default."),
     action: str | None = typer.Option(None, help="Column of the action; found by its name by default."),
@@ -60,7 +63,9 @@ def decide(
     from lpbandits.model import PreferenceModel
 
     chosen_workers = options.workers_of(jobs, backend, address)
-    chosen = choose_policy(PreferenceModel.load(model), policy, rewards=rewards, noise=noise, explore=explore)
+    chosen = choose_policy(
+        PreferenceModel.load(model), policy, rewards=rewards, noise=noise, rounds=rounds, explore=explore
+    )
     if policy == "auto" and not as_json:
         typer.echo(f"note: policy {chosen.name}: {display(chosen.why, None)}", err=True)
     with progress_bar("deciding (the first run also compiles)") as report:

@@ -29,6 +29,7 @@ def choose_policy(
     *,
     rewards: str = "gaussian",
     noise: float | None = None,
+    rounds: int = Setting.rounds,
     explore: float = 0.0,
 ) -> Chosen:
     """Build a registered policy that learns from rewards.
@@ -36,6 +37,7 @@ def choose_policy(
     "auto" is the best policy of the model's evaluation; without an evaluation "taste" if the model has a taste, else
     "lpbts". `rewards` is the family: "gaussian", "bernoulli" or "poisson". `noise` is the standard deviation of
     Gaussian rewards, by default the model's; policies that can estimate each person's noise take it as a prior guess.
+    `rounds` is the planned number of rounds per person, for policies that plan (200 by default).
     `explore` is the minimum probability of every allowed action.
 
     >>> model = PreferenceModel([[0, 1], [1, 0]], evaluation={"best": "ts"})
@@ -58,7 +60,7 @@ def choose_policy(
     family = Rewards(rewards, noise)  # type: ignore[arg-type] # Rewards checks the family
     if family.family == "gaussian":
         family = Rewards(noise_known=False) if noise is None else family.as_guess
-    policy = make_policy(name, Setting(model, family))
+    policy = make_policy(name, Setting(model, family, rounds))
     assumed = noise is None and policy.rewards.noise_known and not policy.evidence.predictive
     return Chosen(policy.exploring(explore) if explore else policy, name, why, math.nan if assumed else None)
 

@@ -104,7 +104,8 @@ class Contest:
         Policies are built as `lpb decide` builds them. Each of `others` is a function and its arguments, which returns
         rewards (people × rounds). `watch` reports the stage "replay".
         """
-        games = replay.games([choose_policy(model, name).policy for name, model in policies], seed=self.seed)
+        chosen = [choose_policy(model, name, rounds=replay.max_rounds).policy for name, model in policies]
+        games = replay.games(chosen, seed=self.seed)
         for policy, people, *_ in {(game[0].evidence.kind, game[0].rule.kind): game for game in games}.values():
             play_recorded(policy, people[:1], 1, replay.once, self.seed, 0)  # compile, so that workers load the kernels
         jobs = [*((play_recorded, *game) for game in games), *others]

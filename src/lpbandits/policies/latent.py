@@ -179,8 +179,8 @@ class LpbHorizon(Policy):
     """Plan the rounds that are left: try an action only if what it tells pays in the rounds after it.
 
     The evidence and its parameters are as in `LpbUtility`. The first action is the best on average over states.
-    `rounds` is the planned number of rounds; retracted outcomes do not count, and rounds beyond it play the action with
-    the largest expected reward.
+    `rounds` is the planned number of outcomes of a person. In the last round it plays the action with the largest
+    expected reward. After more outcomes it plans for half as many again.
 
     Examples
     --------

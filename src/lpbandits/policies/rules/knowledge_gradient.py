@@ -52,14 +52,14 @@ def least_probability(b: Arrays) -> float:
 
 
 @kernel
-def add_goal(b: Arrays, action: int, states: int, goals: int, origin: float) -> int:
+def add_goal(b: Arrays, action: int, states: int, goals: int) -> int:
     """Return the column of an action among the goals; if it is none of them, write it after the last."""
     for goal in range(goals):
         if b.work[GOAL, goal] == action:
             return goal
     b.work[GOAL, goals] = action
     for z in range(states):
-        b.work[GOALS + z, goals] = b.work[EXPECTED + z, action] - origin
+        b.work[GOALS + z, goals] = b.work[EXPECTED + z, action]
     return goals
 
 
@@ -67,21 +67,20 @@ def add_goal(b: Arrays, action: int, states: int, goals: int, origin: float) -> 
 def set_goals(b: Arrays, offered: IntArray, states: int, best: int) -> tuple[int, float]:
     """Write the goals, the best actions on average and of each state; return their number and the gain of certainty.
 
-    The gain of certainty is Σ w_z (max_a M_z(a) − M_z(best)). Rewards of goals are relative to the best mean.
+    The gain of certainty is Σ w_z (max_a M_z(a) − M_z(best)).
     """
     k = b.ranks.shape[1]
-    origin = b.work[MEAN, best]
     mass = 0.0
     for z in range(states):
         mass += b.work[WEIGHT, z]
     for z in range(states):
         b.work[WEIGHT, z] /= mass
-    goals = add_goal(b, best, states, 0, origin) + 1
+    goals = add_goal(b, best, states, 0) + 1
     gain = 0.0
     for z in range(states):
         favourite = largest(b.work[EXPECTED + z, :k], offered)
         gain += b.work[WEIGHT, z] * (b.work[EXPECTED + z, favourite] - b.work[EXPECTED + z, best])
-        goals = max(goals, add_goal(b, favourite, states, goals, origin) + 1)
+        goals = max(goals, add_goal(b, favourite, states, goals) + 1)
     return goals, gain
 
 
@@ -150,7 +149,6 @@ def best_plan(b: Arrays, offered: IntArray, states: int, best: int, left: float,
     The gain of j tries is at most that of 2j tries and that of certainty.
     """
     k = b.ranks.shape[1]
-    origin = b.work[MEAN, best]
     goals, certain = set_goals(b, offered, states, best)
     factor = 1.0 + 0.5 * left / (left + PATIENCE)
     gain = factor * (certain + ABOVE_ZERO * b.work[SD, largest(b.work[SD, :k], offered)])
@@ -164,8 +162,8 @@ def best_plan(b: Arrays, offered: IntArray, states: int, best: int, left: float,
         if b.work[PROMISE, a] == -np.inf:
             break
         b.work[PROMISE, a] = -np.inf
-        loss = origin - b.work[MEAN, a]
-        column = add_goal(b, a, states, goals, origin)
+        loss = b.work[MEAN, best] - b.work[MEAN, a]
+        column = add_goal(b, a, states, goals)
         most, tries = gain, longest
         while tries >= 1.0 and (left - 1.0) * most - loss > value:
             square = noise * noise * (1.0 / tries + 1.0 / outcomes)
@@ -182,7 +180,8 @@ class KnowledgeGradient(Rule):
     """Play the first action of the best plan "one action for some rounds, then the best action for the rest".
 
     It is the knowledge gradient (Frazier, Powell and Dayanik 2008) of several tries. `rounds` is the planned number of
-    rounds; the last one, and those after it, play the largest expected reward.
+    rounds; the last one plays the largest expected reward. A person with N outcomes beyond that number is expected to
+    have N/2 more rounds, at least two.
     """
 
     rounds: int = 20
@@ -219,7 +218,9 @@ class KnowledgeGradient(Rule):
         best = largest(b.work[MEAN, :k], offered)
         outcomes, _ = totals(b, n)
         left = b.settings[RULE, ROUNDS] - outcomes
-        if n == 0 or left <= 1.0:
+        if n == 0 or left == 1.0:
             return best
+        if left < 1.0:
+            left = max(2.0, 0.5 * outcomes)
         predictive_sd(b, n, b.work[SD, :k])
         return best_plan(b, offered, states, best, left, outcomes, noise_of(b, n))
