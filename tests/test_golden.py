@@ -30,6 +30,7 @@ FIT = ["fit", "lpb-example/ratings.csv"]
 TWO_STAGE = [*FIT, "--states", "4", "--names", "lpb-example/titles.csv"]
 MODELS = {
     "two-stage": TWO_STAGE,
+    "mixture": [*FIT, "--states", "4", "--method", "mixture", "--no-taste"],
     "em": [*FIT, "--states", "3", "--method", "em", "--no-taste", "--restarts", "1"],
     "auto": [*FIT, "--states", "auto", "--max-states", "3", "--no-taste", "--scale", "raw", "--seed", "5"],
 }

@@ -143,6 +143,30 @@ def test_more_starts_find_a_better_mixture() -> None:
     assert max(gains) > 1
 
 
+def test_held_out_people_choose_how_much_means_are_shrunk() -> None:
+    """People of one state need strong shrinkage, or four states describe their noise; people of five states do not."""
+    chosen = []
+    for log in (log_of_one_state(11), planted(11)[1]):
+        one = Components(np.zeros((10, 1)), np.ones(1), 1.0)
+        chosen.append(Mixture()._prior(log, 4, one, as_blocks(log), Stopwatch()).raters)
+    assert chosen[0] >= 10
+    assert chosen[1] <= 3
+
+
+def log_of_one_state(seed: int) -> Ratings:
+    rng = np.random.default_rng(seed)
+    return log_from([(n, a, rng.normal()) for n in range(200) for a in rng.choice(10, 5, replace=False).tolist()])
+
+
+def test_densities_are_those_of_people() -> None:
+    log, (components, _) = small(4), start_of(4)
+    _, _, values, _ = naive.mixture_step(log, components.means.T, components.shares, components.variance)
+    norm = (log.counts - 1) / 2 * np.log(2 * np.pi * components.variance)
+    expected = np.where(np.isnan(values), 0, values - norm)
+    np.testing.assert_allclose(fit_.densities(as_blocks(log), components), expected, rtol=1e-9)
+    assert np.isnan(values).sum() == 6
+
+
 def _climb(log: Ratings, monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, int]) -> FloatArray:
     for name, size in zip(("START_RATINGS", "SAMPLE_RATINGS"), sizes, strict=True):
         monkeypatch.setattr(fit_, name, size)

@@ -3,8 +3,7 @@
 A person's ratings, minus their mean and divided by their standard deviation, are y = u_za + α_iz + noise of variance v
 in state z; actions that were not rated are left out. Each step of EM computes the probabilities ρ of every person's
 states, then the shares, the variance and the state means u_za = (Σ_i ρ_iz (y − α_iz) + κ b_a) / (Σ_i ρ_iz + κ), with
-the means b over all people. κ = v / τ² is fitted, too: τ² is the variance of u about b. EM has many local optima, so
-many short runs on a sample of people choose the start.
+the means b over all people. Held-out people choose κ. EM has many local optima: it starts from the best of short runs.
 """
 
 import math
@@ -27,11 +26,12 @@ from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 
-PSEUDO_RATERS = 3.0
-"""κ of the starts: raters with the mean opinion of all people that are added to each action of a state."""
+PSEUDO_RATERS, TYPICAL = (1.0, 3.0, 10.0, 30.0, 100.0), 1
+"""The κ that are tried (raters with the mean opinion of all people, added to each action of a state), and the place of
+the one that is kept unless another one is clearly better."""
 
-PSEUDO_RATERS_RANGE, PRIOR_STEPS = (1.0, 100.0), 100
-"""Range of the fitted κ, and steps of its fit."""
+HELDOUT = 0.2
+"""Share of the sampled people who are held out to choose κ."""
 
 OVERALL_RATERS, OVERALL_STEPS = 20.0, 5
 """Raters without an opinion that are added to each action, and steps, for the means over all people."""
@@ -137,41 +137,56 @@ class Mixture(Estimator):
         return replace(estimate, warnings=tuple(notes), history=tuple(history))
 
     def components(self, log: Blocks, states: int, *, watch: Stopwatch) -> Components:
-        """Fit the mixture alone, with κ = `PSEUDO_RATERS`.
+        """Fit the mixture alone, with the typical κ.
 
-        A fitted κ lets superfluous states become equal, at no cost in predictions: their number would be overestimated.
+        A κ that was chosen lets superfluous states become equal, at no cost in predictions: their number would be
+        overestimated.
         """
         return self._fit(log, states, watch, adapt=False)[0]
 
     def _fit(
         self, log: Blocks, states: int, watch: Stopwatch, *, adapt: bool = True
     ) -> tuple[Components, Prior, list[float]]:
-        """Choose a start on a sample of people, continue it on a larger one, then on all people."""
+        """Choose κ and a start on a sample of people, continue on a larger one, then on all people."""
         counts, everyone, k = log.log.counts, np.arange(len(log.log.people)), len(log.log.actions)
         if not log.budget.shared(BYTES_PER_CELL * states * k, in_order=True):
             log = log.local
+        limits: Json = {"steps": self.max_steps, "tolerance": self.tolerance}
         with watch.part("mixture: means"):
             one = Components(np.zeros((k, 1)), np.ones(1), 1.0)
             one, _ = climb(log, one, Prior(np.zeros((k, 1)), OVERALL_RATERS), steps=OVERALL_STEPS)
-        prior = Prior(one.means, PSEUDO_RATERS)
-        limits: Json = {"steps": self.max_steps, "tolerance": self.tolerance}
-        best: list[Components] = []
-        for ratings in (START_RATINGS, SAMPLE_RATINGS):
-            if best and counts.sum() <= START_RATINGS:
-                continue
-            sample = Blocks(log.subset(subsample(everyone, counts, ratings)), log.pool, log.budget)
-            if not best:
-                best = self._starts(sample, states, prior, one.variance, watch)
-            with watch.part("mixture: sample"):
-                ends = [climb(sample, start, prior, **limits) for start in best]
-                best = [max(ends, key=lambda end: end[1][-1])[0]]
-                prior = fitted_prior(sample, best[0], prior) if adapt else prior
+        people = log.subset(subsample(everyone, counts, START_RATINGS))
+        prior = self._prior(people, states, one, log, watch) if adapt else Prior(one.means, PSEUDO_RATERS[TYPICAL])
+        sample = Blocks(people, log.pool, log.budget)
+        starts = self._starts(sample, states, prior, one.variance, watch)
+        with watch.part("mixture: sample"):
+            ends = [climb(sample, start, prior, **limits) for start in starts]
+            best, _ = max(ends, key=lambda end: end[1][-1])
+            if counts.sum() > SAMPLE_RATINGS:
+                larger = log.subset(subsample(everyone, counts, SAMPLE_RATINGS))
+                best, _ = climb(Blocks(larger, log.pool, log.budget), best, prior, **limits)
         with watch.part("mixture: all people"):
-            components, history = climb(log, best[0], prior, **limits)
-            if adapt:
-                prior = fitted_prior(log, components, prior)
-                components, history = climb(log, components, prior, **limits)
+            components, history = climb(log, best, prior, **limits)
         return components, prior, history
+
+    def _prior(self, people: Ratings, states: int, one: Components, log: Blocks, watch: Stopwatch) -> Prior:
+        """Return the prior with the κ that predicts held-out people best; see `nearest_to_best`."""
+        priors = [Prior(one.means, raters) for raters in PSEUDO_RATERS]
+        if states == 1:
+            return priors[TYPICAL]
+        order = np.random.default_rng([self.seed, 6]).permutation(len(people.people))
+        cut = round(HELDOUT * len(order))
+        parts = (people.subset(np.sort(part)) for part in (order[:cut], order[cut:]))
+        heldout, training = (Blocks(part, log.pool, log.budget) for part in parts)
+        if len(training.log.people) < states or not np.any(heldout.log.counts > 1):
+            return priors[TYPICAL]
+        start = self._starts(training, states, priors[TYPICAL], one.variance, watch)[0]
+        scores: list[FloatArray] = []
+        for prior in priors:
+            with watch.part("mixture: prior", len(scores), len(priors)):
+                fitted, _ = climb(training, start, prior, steps=self.max_steps, tolerance=self.tolerance)
+                scores.append(densities(heldout, fitted))
+        return priors[nearest_to_best(np.array(scores), TYPICAL)]
 
     def _starts(self, sample: Blocks, states: int, prior: Prior, variance: float, watch: Stopwatch) -> list[Components]:
         """Return the best of several short runs, the best first: one from clusters, others from random people."""
@@ -236,18 +251,24 @@ def climb(
     return components, history
 
 
-def fitted_prior(log: Blocks, components: Components, prior: Prior) -> Prior:
-    """Return the prior with κ = v / τ², where τ² is the variance of the states' means about those of all people.
+def densities(log: Blocks, components: Components) -> FloatArray:
+    """Return the log-density of each person's ratings; 0 for people whose ratings are all equal."""
+    values = np.concatenate([step[2] for step in log.map(_step, components)])
+    norm = 0.5 * (log.log.counts - 1) * math.log(2 * math.pi * components.variance)
+    return np.where(np.isnan(values), 0.0, values - norm)
 
-    By EM: τ² is the mean of (u − b)² and of the variance v / (Σ ρ + κ) that is left to u.
+
+def nearest_to_best(scores: FloatArray, default: int) -> int:
+    """Return the row nearest to `default` whose sum is at most one standard error below the largest.
+
+    >>> scores = np.array([[0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    >>> nearest_to_best(scores, 0), nearest_to_best(scores, 1)
+    (1, 1)
     """
-    sums = reduce_add(part for part, _ in log.map(_expect, components))
-    raters, variance = prior.raters, components.variance
-    for _ in range(PRIOR_STEPS):
-        weight = sums[RATERS] + raters
-        away = (sums[TOTAL] - sums[RATERS] * prior.means) / weight
-        raters = float(np.clip(variance / np.mean(away**2 + variance / weight), *PSEUDO_RATERS_RANGE))
-    return Prior(prior.means, raters)
+    below = scores[scores.sum(axis=1).argmax()] - scores
+    error = below.std(axis=1) * math.sqrt(scores.shape[1])
+    near = np.flatnonzero(below.sum(axis=1) <= error)
+    return int(near[np.abs(near - default).argmin()])
 
 
 def _step(block: Ratings, threads: Threads, components: Components) -> tuple[FloatArray, ...]:
