@@ -263,13 +263,16 @@ class Utility(Evidence):
     @staticmethod
     @kernel
     def predictive_sd_one(b: Arrays, n: int, action: int) -> float:
-        """Return `predictive_sd` of one action."""
+        """Return `predictive_sd` of one action, with its operations in the same order."""
         m = b.states.shape[1]
-        square = b.own[COMMON, SCALE] ** 2 * b.table[m, action]
+        square = b.own[COMMON, SCALE] ** 2
+        loose = square / b.own[COMMON, SIGMA] ** 2
+        square *= b.table[m, action]
         slot = find(b.order, n, action)
         if slot >= 0:
-            square /= 1.0 + square / b.own[COMMON, SIGMA] ** 2 * b.slots[COUNT, slot]
+            square /= 1.0 + loose * b.table[m, action] * b.slots[COUNT, slot]
         for z in range(m):
             if b.states[POSTERIOR, z] * m >= UNLIKELY:
-                square += b.states[POSTERIOR, z] * slope_variance(b, z) * (b.table[z, action] - b.own[X, z]) ** 2
+                weight = b.states[POSTERIOR, z] * slope_variance(b, z)
+                square += weight * (b.table[z, action] - b.own[X, z]) ** 2
         return float(np.sqrt(square))
