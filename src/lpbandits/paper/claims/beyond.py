@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from lpbandits.paper.claims.check import Check, Claim, Kind, compare, judge
+from lpbandits.paper.claims.check import Check, Claim, compare, judge
 from lpbandits.paper.claims.numbers import by_policy, means_text
 from lpbandits.paper.figures.ladder import ASSUMED, BASE, ERRORS, HORIZON, LARGE, MARGINAL, MIDDLE, SMALL
 from lpbandits.paper.figures.looseness import BOUND, EXACT, GAP, ODDS
@@ -32,22 +32,15 @@ def by_setting(
     }
 
 
-def regret_claim(
-    name: str,
-    policy: str,
-    claim: str,
-    *,
-    to: str = BASE,
-    only: tuple[str, ...] = (),
-    kind: Kind = "ratio",
-    **options: Any,
+def regret_ratio(
+    name: str, policy: str, claim: str, *, to: str = BASE, only: tuple[str, ...] = (), **options: Any
 ) -> Check:
-    """Return the check of a ratio (or difference) of two policies' regrets in the settings of one figure."""
+    """Return the check of a ratio of two policies' regrets in the settings of one figure."""
 
-    def judge_regret(table: pl.DataFrame) -> Iterator[Claim]:
-        yield compare(claim, by_setting(table, policy, to, only=only), kind=kind, beyond=True, **options)
+    def judge_ratio(table: pl.DataFrame) -> Iterator[Claim]:
+        yield compare(claim, by_setting(table, policy, to, only=only), kind="ratio", beyond=True, **options)
 
-    return Check((name,), judge_regret)
+    return Check((name,), judge_ratio)
 
 
 def ids_serves_the_worst(sizes: pl.DataFrame, gaps: pl.DataFrame) -> Iterator[Claim]:
@@ -105,19 +98,19 @@ _TAILS = "With heavy tails, lpb-ids has clearly less regret than lpbTS."
 
 CHECKS = (
     Check(("looseness",), looseness_claims),
-    regret_claim(FEW_ROUNDS, HORIZON, _PLANS, to=IDS, only=("5", "10", "20", "30"), kind="difference", below=0),
-    regret_claim(FEW_ROUNDS, HORIZON, _AT_ONCE, to="popular", only=("5",), kind="difference", below=0),
-    regret_claim(SIZES, MARGINAL, _FEW, only=(SMALL,), below=0.80),
-    regret_claim(SIZES, MARGINAL, _MORE, only=(MIDDLE, LARGE), below=0.87),
-    regret_claim(SIZES, IDS, _ANY_SIZE, below=0.68, headline=True),
-    regret_claim(SIZES, "mts", _MTS_FAILS, to="ts", above=1),
+    regret_ratio(FEW_ROUNDS, HORIZON, _PLANS, to=IDS, only=("5", "10", "20", "30"), below=1),
+    regret_ratio(FEW_ROUNDS, HORIZON, _AT_ONCE, to="popular", only=("5",), below=1),
+    regret_ratio(SIZES, MARGINAL, _FEW, only=(SMALL,), below=0.80),
+    regret_ratio(SIZES, MARGINAL, _MORE, only=(MIDDLE, LARGE), below=0.87),
+    regret_ratio(SIZES, IDS, _ANY_SIZE, below=0.68, headline=True),
+    regret_ratio(SIZES, "mts", _MTS_FAILS, to="ts", above=1),
     Check((SIZES, GAPS), ids_serves_the_worst),
-    regret_claim(GAPS, IDS, _ANY_GAP, below=CLEARLY),
-    regret_claim(NOISE, IDS, _ANY_NOISE, only=tuple(f"{noise:g}" for noise in ASSUMED if noise != 1.0), below=0.90),
+    regret_ratio(GAPS, IDS, _ANY_GAP, below=CLEARLY),
+    regret_ratio(NOISE, IDS, _ANY_NOISE, only=tuple(f"{noise:g}" for noise in ASSUMED if noise != 1.0), below=0.90),
     Check((NOISE,), half_the_noise_hurts_lpbts),
-    regret_claim("ladder-swaps", IDS, _SWAPPED, only=("0.1", "0.3"), below=CLEARLY),
-    regret_claim(SETTING_ERRORS, IDS, _WRONG, only=tuple(f"{error:g}" for error in ERRORS if error), below=0.70),
-    regret_claim(SETTING_ERRORS, BASE, _HURT, to="ts-top", only=(WRONG,), above=1),
+    regret_ratio("ladder-swaps", IDS, _SWAPPED, only=("0.1", "0.3"), below=CLEARLY),
+    regret_ratio(SETTING_ERRORS, IDS, _WRONG, only=tuple(f"{error:g}" for error in ERRORS if error), below=0.70),
+    regret_ratio(SETTING_ERRORS, BASE, _HURT, to="ts-top", only=(WRONG,), above=1),
     Check((SETTING_ERRORS,), utilities_beat_ts_with_wrong_orderings),
-    regret_claim("ladder-tails", IDS, _TAILS, only=("student",), below=CLEARLY),
+    regret_ratio("ladder-tails", IDS, _TAILS, only=("student",), below=CLEARLY),
 )

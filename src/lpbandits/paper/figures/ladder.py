@@ -37,7 +37,6 @@ MEASURES = {"regret": "Mean", "regret_q95": "95 % quantile", "regret_q99": "99 %
 
 SIZES: dict[str, Json] = {f"m = {m}, k = {k}": {"states": m, "actions": k} for m, k in ((5, 10), (10, 20), (20, 20))}
 SMALL, MIDDLE, LARGE = SIZES
-FEW_ACTIONS = {"m = 3, k = 6": {"states": 3, "actions": 6}}
 FAMILIES = ("paper", "exponential", "cliff", "steps")
 ASSUMED = (0.25, 0.5, 1.0, 2.0, 4.0)
 SWAPS = (0.0, 0.1, 0.3)
@@ -148,10 +147,7 @@ FIGURES = [
         title="few rounds",
         shows="5 to 200 rounds; lpb-horizon is told their number",
         label="rounds T",
-        worlds={
-            row: {f"{rounds}": {**world, "rounds": rounds} for rounds in ROUNDS}
-            for row, world in (FEW_ACTIONS | {SMALL: SIZES[SMALL], MIDDLE: SIZES[MIDDLE]}).items()
-        },
+        worlds={row: {f"{rounds}": {**SIZES[row], "rounds": rounds} for rounds in ROUNDS} for row in (SMALL, MIDDLE)},
         draws=10,
         policies=(*LEARNING, HORIZON, "popular"),
     ),
