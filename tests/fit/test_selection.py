@@ -36,6 +36,7 @@ def planted(
             "scales": level + scale * (x + noise),
             "strengths": level + scale * x + noise,
             "stars": np.clip(np.rint(3.3 + 0.2 * level + 0.8 * np.clip(scale, 0.5, 2) * (x + noise)), 1, 5),
+            "ranks": np.argsort(np.argsort(x + noise)) + 1.0,
             "thumbs": (x + noise + 0.2 * level > 0) * 1.0,
         }[kind]
         rows += list(zip([n] * rated, rated_actions.tolist(), rating.tolist(), strict=True))
@@ -147,6 +148,34 @@ def test_warnings_state_that_a_log_does_not_determine_the_number() -> None:
     most = curve_of([0.3, 0.1, 0.0], [0.1, 0.01, 0.0]).warnings()
     assert len(most) == 1
     assert "--max-states" in most[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"actions": 6, "rated": 4}, "4 ratings (fewer than 6)"),
+        ({"actions": 8, "rated": 8, "kind": "ranks"}, "ranked 8 actions"),
+        ({"actions": 20, "rated": 10, "kind": "thumbs"}, "10 ratings (fewer than 20) of at most 3 values"),
+        ({"actions": 6, "rated": 6}, ""),
+        ({"actions": 16, "rated": 15, "kind": "ranks"}, ""),
+        (THUMBS, ""),
+        (STARS, ""),
+    ],
+    ids=str,
+)
+def test_a_log_in_which_one_ordering_can_count_as_several_states_is_doubted(
+    options: dict[str, Any], reason: str
+) -> None:
+    doubt = choose_states(planted(0, 1, people=60, **options), candidates=[1]).doubt
+    assert reason in doubt if reason else doubt == ""
+
+
+def test_an_automatic_fit_of_rankings_warns() -> None:
+    log = planted(0, 1, actions=6, rated=6, people=60, kind="ranks")
+    report = fit_states(log, TwoStage(), states="auto", max_states=2, taste=False).report
+    (warning,) = [note for note in report.warnings if "ranked 6" in note]
+    assert "--states 5" in warning
+    assert "lpb evaluate" in warning
 
 
 def test_a_choice_needs_people_whose_ratings_differ() -> None:
