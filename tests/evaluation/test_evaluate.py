@@ -220,7 +220,7 @@ def test_scores_of_several_splits_are_means_by_person() -> None:
         shape = (3, replay.max_rounds)
         scores = {name: np.full(shape, 1.0 + number) + replay.mask for name in ("popular", "lpbts", "ts-top")}
         development = {"popular": 0.0, "lpbts": 1.0, "ts-top": 2.0 * number}
-        choice = Choice(FitConfig(lpb.TwoStage(), 2 + number), {}, development, None)
+        choice = Choice(FitConfig(lpb.TwoStage(), 2 + number), {}, development)
         results.append(Result(choice, None, replay, scores))  # type: ignore[arg-type] # no model is needed
     combined = Combined.of(results, contest)
     assert combined.person.tolist() == [1, 2, 3, 5, 8]

@@ -123,7 +123,7 @@ def test_the_best_policy_is_the_selected_one_or_passes_a_stricter_test(
     noise = unit_noise(100)
     means = {"popular": np.zeros(100)} | {name: mean + noise for name, mean in gains.items()}
     scores = summarize({name: one[:, None] for name, one in means.items()}, rounds=1)
-    choice = Choice(FitConfig(lpb.TwoStage(), 2), {}, {}, "lpbts")
+    choice = Choice(FitConfig(lpb.TwoStage(), 2), {}, {})
     promise = 1.0 if promising else -1.0
     people = Combined(np.arange(100), np.ones(100, int), {}, means["lpbts"], Counter(["lpbts"]), promise, 1.0, choice)
     subject = Subject.of(people, scores)
@@ -144,7 +144,7 @@ def test_splits_that_select_different_policies(selected: float, alone: float, be
     noise = unit_noise(100)
     means = {"popular": np.zeros(100), "taste": alone + noise, "lpbts": 0.1 + noise}
     scores = summarize({name: one[:, None] for name, one in means.items()}, rounds=1)
-    choice, candidates = Choice(FitConfig(lpb.TwoStage(), 2), {}, {}, None), Counter({"taste": 4, "lpbts": 2})
+    choice, candidates = Choice(FitConfig(lpb.TwoStage(), 2), {}, {}), Counter({"taste": 4, "lpbts": 2})
     people = Combined(np.arange(100), np.ones(100, int), {}, selected + noise, candidates, 1.0, 1.0, choice)
     subject = Subject.of(people, scores)
     assert (subject.best, subject.label) == (best, label)
