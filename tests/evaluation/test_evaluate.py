@@ -18,7 +18,7 @@ from lpbandits.evaluation.splits import Combined, Result, splits
 from lpbandits.evaluation.tuning import Choice, Trial, cross_validated
 from lpbandits.parallel import Executor
 from lpbandits.progress import Stopwatch
-from lpbandits.views.evaluation_report import how_to_read, selection
+from lpbandits.views.evaluation_report import group_table, how_to_read, selection
 from tests.evaluation.planted import PLANTED, policy_scores, rows_of
 from tests.logs import log_of
 
@@ -139,7 +139,7 @@ def test_refit_uses_the_selected_settings(evaluation: lpb.Evaluation, monkeypatc
 def test_nothing_beats_popularity_if_all_people_share_one_ordering(seed: int) -> None:
     evaluation = evaluate(log_of(150, 20, share=0.7, levels=5 * (seed % 2), seed=seed), seed=seed)
     assert evaluation.best == "popular"
-    assert "nothing beats popularity" in evaluation.verdict
+    assert "no policy is clearly better than popularity" in evaluation.verdict
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -186,6 +186,10 @@ def test_a_small_log_is_split_several_times() -> None:
     assert sum(evaluation.selected.values()) == 6
     assert evaluation.candidate == max(evaluation.selected, key=evaluation.selected.__getitem__)
     assert "On 60 people (of 60), each held out in 2 of 6 splits" in evaluation.verdict
+    assert evaluation.to_dict()["subject"] == evaluation.subject
+    assert group_table(evaluation)[1][0][2] == f"{evaluation.groups[0].gain:+.3f}"
+    one = evaluate(log, policies=["lpbts", "lpb-ids", "taste"], states=2, people=10)
+    assert (one.splits, one.people) == (1, 10)
     assert "6 random splits" in " ".join([how_to_read(evaluation), *selection(evaluation)])
     assert evaluation.table["person"].to_list() == sorted(evaluation.table["person"].to_list())
 
@@ -216,7 +220,7 @@ def test_scores_of_several_splits_are_means_by_person() -> None:
         shape = (3, replay.max_rounds)
         scores = {name: np.full(shape, 1.0 + number) + replay.mask for name in ("popular", "lpbts", "ts-top")}
         development = {"popular": 0.0, "lpbts": 1.0, "ts-top": 2.0 * number}
-        choice = Choice(FitConfig(lpb.TwoStage(), 2 + number), {}, development, None)
+        choice = Choice(FitConfig(lpb.TwoStage(), 2 + number), {}, development)
         results.append(Result(choice, None, replay, scores))  # type: ignore[arg-type] # no model is needed
     combined = Combined.of(results, contest)
     assert combined.person.tolist() == [1, 2, 3, 5, 8]

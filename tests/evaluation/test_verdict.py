@@ -11,7 +11,7 @@ from lpbandits.evaluation.results import Gain, Score
 from lpbandits.evaluation.splits import Combined
 from lpbandits.evaluation.summary import summarize
 from lpbandits.evaluation.tuning import Choice
-from lpbandits.evaluation.verdict import Claims, best_of, people_of, sentence
+from lpbandits.evaluation.verdict import Claims, Subject, people_of, sentence
 from lpbandits.typing import FloatArray
 
 
@@ -50,7 +50,11 @@ SELECTED = "taste (selected on the development set)"
                 "; lpbTS scores 0.030 below popularity.",
             ],
         ),
-        ("popular", (0.001, -0.01, 0.02), [f"nothing beats popularity: {SELECTED} scores +0.001 [-0.010, +0.020]"]),
+        (
+            "popular",
+            (0.001, -0.01, 0.02),
+            [f"no policy is clearly better than popularity: {SELECTED} scores +0.001 [-0.010, +0.020]"],
+        ),
         ("popular", (0.1, -0.1, 0.3), ["[-0.100, +0.300] in 20 rounds", "rule out a gain of 0.30"]),
         ("popular", (0.0, 0.0, 0.0), [f"{SELECTED} gives each person the same score"]),
         (
@@ -84,7 +88,7 @@ def test_verdict_sentence(best: str, gain: tuple[float, float | None, float | No
         text = sentence(best, subject, Gain(*gain), claims, scores, against, where=where, rounds=20)
         beats = (gain[1] or 0) > 0
         assert ("no policy is chosen over popularity, but a recommender beats it" in text) == beats
-        assert ("no policy beats popularity, but a recommender does" in text) == (not beats)
+        assert ("no policy is clearly better than popularity, but a recommender is" in text) == (not beats)
         assert "EASE gains 0.200 [0.100, 0.300]" in text
 
 
@@ -119,7 +123,32 @@ def test_the_best_policy_is_the_selected_one_or_passes_a_stricter_test(
     noise = unit_noise(100)
     means = {"popular": np.zeros(100)} | {name: mean + noise for name, mean in gains.items()}
     scores = summarize({name: one[:, None] for name, one in means.items()}, rounds=1)
-    choice = Choice(FitConfig(lpb.TwoStage(), 2), {}, {}, "lpbts")
+    choice = Choice(FitConfig(lpb.TwoStage(), 2), {}, {})
     promise = 1.0 if promising else -1.0
     people = Combined(np.arange(100), np.ones(100, int), {}, means["lpbts"], Counter(["lpbts"]), promise, 1.0, choice)
-    assert best_of(people, scores) == best
+    subject = Subject.of(people, scores)
+    assert subject.best == best
+    np.testing.assert_array_equal(subject.people, means["lpbts" if best == "popular" else best])
+
+
+@pytest.mark.parametrize(
+    ("selected", "alone", "best", "label"),
+    [
+        (0.25, 0.1, "taste", "the selected policy"),  # standard errors are 0.1
+        (0.1, 0.1, "popular", "the selected policy"),
+        (0.1, 0.3, "taste", "taste"),  # the policy by itself, in the stricter test
+        (0.25, -0.1, "lpbts", "the selected policy"),  # the most frequent policy has no gain of its own
+    ],
+)
+def test_splits_that_select_different_policies(selected: float, alone: float, best: str, label: str) -> None:
+    noise = unit_noise(100)
+    means = {"popular": np.zeros(100), "taste": alone + noise, "lpbts": 0.1 + noise}
+    scores = summarize({name: one[:, None] for name, one in means.items()}, rounds=1)
+    choice, candidates = Choice(FitConfig(lpb.TwoStage(), 2), {}, {}), Counter({"taste": 4, "lpbts": 2})
+    people = Combined(np.arange(100), np.ones(100, int), {}, selected + noise, candidates, 1.0, 1.0, choice)
+    subject = Subject.of(people, scores)
+    assert (subject.best, subject.label) == (best, label)
+    gain = Gain.of(subject.people)
+    np.testing.assert_allclose(gain.mean, alone if label == "taste" else selected)
+    assert best == "popular" or gain.sign > 0
+    assert ("taste in 4, lpbTS in 2 of 6 splits" in subject.words(people)) == (label == "the selected policy")

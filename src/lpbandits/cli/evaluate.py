@@ -143,7 +143,7 @@ def _show(evaluation: "Evaluation", out: Path | None, model: Path | None) -> Non
     rule = "Scores: 0 is a person's mean rating, 1 is one standard deviation above it."
     print_table(describe(evaluation), *score_table(evaluation), note=rule)
     if evaluation.candidate is not None:
-        title = f"\nGain of {titled(evaluation.candidate)} by group"
+        title = f"\nGain of {evaluation.subject} by group"
         print_table(title, *group_table(evaluation), note=loss_summary(evaluation))
     for note in evaluation.warnings:
         say(f"note: {display(note, LINE)}", style="yellow")

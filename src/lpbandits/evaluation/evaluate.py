@@ -17,7 +17,7 @@ from lpbandits.evaluation.results import Evaluation, Gain
 from lpbandits.evaluation.splits import Combined, Result, Split, splits
 from lpbandits.evaluation.summary import differences, gains_over, groups_of, person_table, summarize
 from lpbandits.evaluation.tuning import develop
-from lpbandits.evaluation.verdict import Claims, best_of, people_of, sentence, subject_of
+from lpbandits.evaluation.verdict import Claims, Subject, people_of, sentence
 from lpbandits.fit.assign import states_of
 from lpbandits.fit.taste.popularity import MIN_RATINGS
 from lpbandits.model import PreferenceModel
@@ -49,7 +49,7 @@ def evaluate(
     At least 12 people must have four or more ratings (three with `repeats`) that are not all equal; people whose
     ratings vary by less than 5 % of the median standard deviation do not count. These people are split at random:
     35 %, at most `people`, are the report set, and 20 %, at most 500, the development set. All other people of the log
-    are the training set.
+    are the training set. If the report set would have fewer than 100 people, this is done six times (see `splits`).
 
     All settings are selected on the development set, with models of the training set. A model of both sets is then
     fitted with the selected settings, and the report set is replayed once: a person is offered only the actions they
@@ -75,7 +75,7 @@ def evaluate(
     rounds
         Rounds per person, limited to half of the actions they rated (without `repeats`).
     people
-        Maximum size of the report set, 2,000 by default.
+        Maximum size of the report set, 2,000 by default; if given, the log is divided once, however small it is.
     repeats
         Allow an action to be played again, with the same reward.
     seed
@@ -123,11 +123,9 @@ def evaluate(
     combined = Combined.of(results, contest.without(left_out))
     widen = combined.widen
     scores = summarize(combined.scores, rounds=rounds, widen=widen)
-    best = best_of(combined, scores)
-    shown = combined.candidate if best == "popular" else best
-    score = combined.selected if shown in (None, combined.candidate) else scores[best].people
-    gaps = differences(score, scores["popular"].people)
-    against = {} if shown is None else gains_over(score, shown, scores, widen=widen)
+    subject = Subject.of(combined, scores)
+    gaps = differences(subject.people, scores["popular"].people)
+    against = {} if subject.name is None else gains_over(subject.people, subject.name, scores, widen=widen)
     if model is not None:
         grouped_by = model  # the user's numbering of states
     elif len(parts) == 1 or combined.choice.fit_config is None:
@@ -141,17 +139,18 @@ def evaluate(
         person_states = assigned["state"].to_numpy().astype(np.int64)
     return Evaluation(
         verdict=sentence(
-            best,
-            subject_of(best, combined),
+            subject.best,
+            subject.words(combined),
             Gain.of(gaps, widen=widen),
-            Claims.of(shown or "popular", score, scores, widen=widen),
+            Claims.of(subject.name or "", subject.people, scores, widen=widen),
             scores,
             against,
             where=people_of(len(combined), len(log.people), unseen=source.unseen, splits=len(parts)),
             rounds=int(combined.rounds.max()),
         ),
-        best=best,
-        candidate=shown,
+        best=subject.best,
+        candidate=subject.name,
+        subject=subject.label,
         selected=combined.candidates,
         people=len(combined),
         log_people=len(log.people),

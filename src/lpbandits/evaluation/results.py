@@ -121,7 +121,9 @@ class Evaluation:
     verdict: str
     best: str
     candidate: str | None
-    """The policy compared with popularity in `groups`: the best, or the one selected on the development set."""
+    """The best policy, or else the one that most splits selected on their development set."""
+    subject: str
+    """Title of the policy of `against`, `gaps` and `groups`: the candidate's, or "the selected policy"."""
     selected: Mapping[str, int]
     """Number of splits in which a policy was selected on the development set."""
     people: int
@@ -135,9 +137,9 @@ class Evaluation:
     once: bool
     policies: Mapping[str, Score]
     against: Mapping[str, Gain]
-    """Gain of the candidate over each other contestant."""
+    """Gain of the subject over each other contestant."""
     gaps: FloatArray = field(repr=False)
-    """Gain of the candidate over popularity, by report person."""
+    """Gain of the subject over popularity, by report person."""
     groups: Sequence[Group]
     chosen: Json
     """Settings selected on the development set, and the scores there; of several splits, those selected most often."""
@@ -181,6 +183,7 @@ class Evaluation:
                 "report": self.people,
                 "splits": self.splits,
             },
+            "subject": self.subject,
             "selected": dict(self.selected),
             "chosen": self.chosen,
             "left_out": dict(self.left_out),

@@ -65,7 +65,7 @@ def splits(log: Ratings, *, least: int, seed: int, people: int | None = None) ->
     """Split the people of a log at random, several times if the report set would have few people.
 
     People can be replayed if they are informative and have at least `least` ratings. A report set has at most
-    `people` of them (MAX_REPORT by default).
+    MAX_REPORT of them, or `people`; if that is given, the log is split once.
 
     >>> log = Ratings.from_arrays(np.repeat(np.arange(300), 4), np.tile(np.arange(4), 300), np.arange(1200) % 7)
     >>> (parts,) = splits(log, least=4, seed=0)
@@ -88,16 +88,15 @@ def splits(log: Ratings, *, least: int, seed: int, people: int | None = None) ->
             f"at least {MIN_PEOPLE} people with {least} or more ratings that are not all equal are needed, got "
             f"{len(eligible)}; give ratings of more people"
         )
-    maximum = MAX_REPORT if people is None else people
-    n_report = round(REPORT * len(eligible))
-    if n_report >= ENOUGH_PEOPLE:
+    n_report = min(round(REPORT * len(eligible)), MAX_REPORT if people is None else people)
+    if n_report >= ENOUGH_PEOPLE or people is not None:
         order = np.random.default_rng([seed, 12]).permutation(eligible)
-        return [Split.of(len(log.people), order, min(n_report, maximum))]
+        return [Split.of(len(log.people), order, n_report)]
     parts = []
     for number in range(ROUNDS_OF_FOLDS):
         order = np.random.default_rng([seed, 12, number]).permutation(eligible)
         folds = np.array_split(np.arange(len(order)), FOLDS)
-        parts += [Split.of(len(log.people), np.roll(order, -fold[0]), min(len(fold), maximum)) for fold in folds]
+        parts += [Split.of(len(log.people), np.roll(order, -fold[0]), len(fold)) for fold in folds]
     return parts
 
 

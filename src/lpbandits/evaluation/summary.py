@@ -27,7 +27,7 @@ ROUNDING = 1e-9
 
 
 def summarize(scores: Mapping[str, FloatArray], *, rounds: int, widen: float = 1.0) -> dict[str, Score]:
-    """Summarize scores (people × rounds) by contestant; `widen` multiplies the widths of intervals."""
+    """Summarize scores (people × rounds) by contestant; `widen` multiplies standard errors and intervals."""
     max_rounds = scores["popular"].shape[1]
     person_means = {name: mean_scores(one) for name, one in scores.items()}
     checkpoints = sorted({*CHECKPOINTS, rounds, min(rounds, max_rounds)})
@@ -36,7 +36,7 @@ def summarize(scores: Mapping[str, FloatArray], *, rounds: int, widen: float = 1
             name,
             kind_of(name),
             {t: float(mean_scores(scores[name], t).mean()) if t <= max_rounds else None for t in checkpoints},
-            float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else None,
+            float(widen * means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else None,
             Gain.of(differences(means, person_means["popular"]), widen=widen),
             [float(mean_scores(scores[name], t + 1).mean()) for t in range(max_rounds)],
             means,

@@ -71,8 +71,6 @@ class Choice:
     """The two hyperparameters of each recommender."""
     scores: Mapping[str, float]
     """Mean scores on the development set, cross-validated for policies that depend on states."""
-    candidate: str | None
-    """The policy with the highest score, except popularity; None without policies."""
     taste: TasteReport | None = None
     """Hyperparameters of the taste model."""
     trials: Sequence[Trial] = ()
@@ -137,8 +135,7 @@ def develop(
         scores = cross_validated(trials, len(replay)) if trials else {}
         others = [name for name in contest.names if name not in scores]
         scores |= {name: mean_score(one) for name, one in contest.scores(others, known, replay).items()}
-    candidate = max(contest.personal, key=lambda name: scores[name], default=None)
-    return Choice(selected, constants, scores, candidate, taste.report, trials, left_out)
+    return Choice(selected, constants, scores, taste.report, trials, left_out)
 
 
 def _fit_all(

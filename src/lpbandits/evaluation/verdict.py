@@ -16,7 +16,7 @@ from lpbandits.typing import FloatArray
 FAMILY_ERROR = 0.01
 """Family-wise error rate of the policies that were not selected on the development set, and of the other claims."""
 
-RELEVANT_GAIN = 0.1
+RELEVANT_GAIN = 0.05
 """If the interval includes gains above this, the sentence states that there are too few people."""
 
 MAX_WORSE = 2
@@ -25,31 +25,65 @@ MAX_WORSE = 2
 RECOMMENDERS = ("item-knn", "ease")
 
 
-def best_of(people: Combined, policies: Mapping[str, Score]) -> str:
-    """Return the policy that is significantly better than popularity, else "popular".
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """The policy that the verdict is about."""
 
-    The selected policy must score above popularity on the development set and, by its 95 % interval, on the report
-    set. Otherwise another policy is returned if it is better at a family-wise error rate of 1 %, since the selection on
-    the small development set may be poor. With several splits the selected policy may differ between them; the one
-    selected most often is returned if it also scores above popularity by itself.
-    """
-    candidate = people.candidate
-    if candidate is None:
-        return "popular"
-    popular = policies["popular"].people
-    selected = Gain.of(differences(people.selected, popular), widen=people.widen)
-    if people.promise > 0.0 and selected.sign > 0 and policies[candidate].vs_popularity.mean > 0.0:
-        return candidate
-    gaps = {
-        score.name: differences(score.people, popular)
-        for score in policies.values()
-        if score.kind == "policy" and score.name not in YARDSTICKS
-    }
-    level = 1.0 - 2 * FAMILY_ERROR / len(gaps)
-    significant = {
-        name: float(gap.mean()) for name, gap in gaps.items() if gap.mean() > half_width(gap, level, widen=people.widen)
-    }
-    return max(significant, key=lambda name: significant[name], default="popular")
+    best: str
+    """The policy that is significantly better than popularity, else "popular"."""
+    name: str | None
+    """The best policy, or else the one that most splits selected; None without policies."""
+    label: str
+    """Its title, or "the selected policy" if splits selected different ones."""
+    people: FloatArray
+    """Its score by person."""
+
+    @classmethod
+    def of(cls, people: Combined, policies: Mapping[str, Score]) -> "Subject":
+        """Choose the best policy, by the selected one if possible.
+
+        The selected policy must score above popularity on the development set and, by its 95 % interval, on the report
+        set. Otherwise another policy may be best at a family-wise error rate of 1 %, since the selection on the small
+        development set may be poor. If splits selected different policies, the selected policy is each split's own;
+        the most frequent of those with a gain of their own is named.
+        """
+        popular = policies["popular"].people
+        if people.candidate is None:
+            return cls("popular", None, "", popular)
+        mixed = len(people.candidates) > 1
+        label = "the selected policy" if mixed else titled(people.candidate)
+        gainers = [name for name, _ in people.candidates.most_common() if policies[name].vs_popularity.mean > 0.0]
+        gain = Gain.of(differences(people.selected, popular), widen=people.widen)
+        if people.promise > 0.0 and gain.sign > 0 and gainers:
+            return cls(gainers[0], gainers[0], label, people.selected)
+        gaps = {
+            score.name: differences(score.people, popular)
+            for score in policies.values()
+            if score.kind == "policy" and score.name not in YARDSTICKS
+        }
+        level = 1.0 - 2 * FAMILY_ERROR / len(gaps)
+        significant = {
+            name: float(gap.mean())
+            for name, gap in gaps.items()
+            if gap.mean() > half_width(gap, level, widen=people.widen)
+        }
+        if significant:
+            best = max(significant, key=lambda name: significant[name])
+            return cls(best, best, titled(best), policies[best].people)
+        return cls("popular", people.candidate, label, people.selected)
+
+    def words(self, people: Combined) -> str:
+        """Return the label for the sentence, with the numbers of splits that selected each policy.
+
+        >>> from collections import Counter
+        >>> subject = Subject("popular", "taste", "taste", np.zeros(3))
+        >>> subject.words(Combined(np.arange(3), np.ones(3, int), {}, np.zeros(3), Counter(["taste"]), 0.0, 1.0, None))
+        'taste (selected on the development set)'
+        """
+        if self.label != "the selected policy":
+            return self.label + (" (selected on the development set)" if self.best == "popular" else "")
+        counts = ", ".join(f"{titled(name)} in {count}" for name, count in people.candidates.most_common())
+        return f"the policy selected on the development set ({counts} of {people.candidates.total()} splits)"
 
 
 @dataclass(frozen=True)
@@ -83,7 +117,7 @@ class Claims:
 
 def sentence(
     best: str,
-    subject: str | None,
+    subject: str,
     gain: Gain,
     claims: Claims,
     policies: Mapping[str, Score],
@@ -92,7 +126,7 @@ def sentence(
     where: str,
     rounds: int,
 ) -> str:
-    """Return the verdict on the subject, the best policy or else the selected one, with its gain over popularity.
+    """Return the verdict on the subject (empty without policies), with its gain over popularity.
 
     `against` holds its gains over the other contestants; `where` names the people.
 
@@ -102,7 +136,7 @@ def sentence(
     'On 600 people, taste gains 0.059 [0.044, 0.073] over popularity in 20 rounds; it does not clearly differ ...
     """
     within = f"in {pluralize(rounds, 'round')}"
-    if subject is None:
+    if not subject:
         return f"{where}, no policy was evaluated; name one (--policies taste)."
     worse = _worse(claims, policies)
     if best != "popular":
@@ -116,7 +150,7 @@ def sentence(
     if gain.sign > 0 or any(score.kind == "policy" and score.vs_popularity.sign > 0 for score in policies.values()):
         what = "no policy is chosen over popularity" + (", but a recommender beats it" if ahead else "")
     else:
-        what = "no policy beats popularity, but a recommender does" if ahead else "nothing beats popularity"
+        what = "no policy is clearly better than popularity" + (", but a recommender is" if ahead else "")
     return f"{where}, {what}: {'; '.join([_not_better(subject, gain, within), *ahead, *worse])}."
 
 
@@ -133,18 +167,6 @@ def people_of(people: int, log_people: int, *, unseen: bool, splits: int) -> str
     if splits == 1:
         return where
     return f"{where}, each {'held out' if unseen else 'replayed'} in {splits // FOLDS} of {splits} splits"
-
-
-def subject_of(best: str, people: Combined) -> str | None:
-    """Name the best policy, or the selected one; "the selected policy (…)" if splits selected different ones."""
-    if best not in ("popular", people.candidate):
-        return titled(best)
-    if people.candidate is None:
-        return None
-    if len(people.candidates) == 1:
-        return titled(people.candidate) + (" (selected on the development set)" if best == "popular" else "")
-    counts = ", ".join(f"{titled(name)} in {count}" for name, count in people.candidates.most_common())
-    return f"the policy selected on the development set ({counts} of {people.candidates.total()} splits)"
 
 
 def _not_better(subject: str, gain: Gain, within: str) -> str:

@@ -261,9 +261,9 @@ def densities(log: Blocks, components: Components) -> FloatArray:
 def nearest_to_best(scores: FloatArray, default: int) -> int:
     """Return the row nearest to `default` whose sum is at most one standard error below the largest.
 
-    >>> scores = np.array([[0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
-    >>> nearest_to_best(scores, 0), nearest_to_best(scores, 1)
-    (1, 1)
+    >>> scores = np.array([[0.0, 0.0, 0.0, 0.0], [2.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.5]])
+    >>> nearest_to_best(scores, 0), nearest_to_best(scores, 2)
+    (1, 2)
     """
     below = scores[scores.sum(axis=1).argmax()] - scores
     error = below.std(axis=1) * math.sqrt(scores.shape[1])

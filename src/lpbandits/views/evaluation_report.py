@@ -44,10 +44,11 @@ def group_table(evaluation: Evaluation) -> tuple[list[str], list[list[str]]]:
 def describe(evaluation: Evaluation) -> str:
     """Return the sizes of the three sets and the length of the replay in one line."""
     once = "each action once" if evaluation.once else "actions may repeat"
-    several = "" if evaluation.splits == 1 else f"{evaluation.splits} splits with "
+    several = "" if evaluation.splits == 1 else f"each of {evaluation.splits} splits: "
+    rest = "" if evaluation.splits == 1 else "the rest of "
     return (
         f"{several}{pluralize(evaluation.fitted_people, 'person', 'people')} in the training set, "
-        f"{evaluation.development_people:,} in the development set, {evaluation.people:,} replayed for up to "
+        f"{evaluation.development_people:,} in the development set, {rest}{evaluation.people:,} replayed for up to "
         f"{pluralize(evaluation.rounds, 'round')}, {once}"
     )
 
@@ -69,13 +70,13 @@ def how_to_read(evaluation: Evaluation) -> str:
         f"rated, {once}, and observed the recorded rating. {used} A score is the mean rating of the chosen actions, "
         "standardized by the mean and the standard deviation of all ratings of the person: a random choice has an "
         "expected score of 0, and all people have the same weight. Intervals are 95 % intervals of the mean "
-        "difference by person; the sentences above report only differences that are clear for all of them together."
+        "difference by person. The verdict's claims beside its main one are clear for all of them together."
     )
 
 
 def loss_summary(evaluation: Evaluation) -> str:
     """Return the share of people, and the groups, that score lower with the candidate than with popularity."""
-    who = titled(evaluation.candidate or "popular")
+    who = evaluation.subject
     gap = evaluation.gaps
     losses, gain = gap[gap < 0], float(gap[gap > 0].mean()) if (gap > 0).any() else 0.0
     if not len(losses):
@@ -129,7 +130,10 @@ def selection(evaluation: Evaluation) -> list[str]:
     development = pluralize(evaluation.development_people, "person", "people")
     replayed = f"the report set of {pluralize(evaluation.people, 'person', 'people')} was replayed once."
     if evaluation.splits > 1:
-        replayed = f"the rest was replayed. This was done for {evaluation.splits} random splits of the people."
+        replayed = (
+            f"the rest was replayed. This was done for {evaluation.splits} random splits of the people; the settings "
+            "and scores below are those of one of them, with the most frequent settings."
+        )
     if evaluation.fit_config is None:
         lines = [f"The policy was selected on {development}. The model was used unchanged, and {replayed}"]
     else:
@@ -149,5 +153,7 @@ def selection(evaluation: Evaluation) -> list[str]:
     if evaluation.candidate is not None:
         scores = sorted(chosen["scores"].items(), key=lambda item: -item[1])
         ranked = ", ".join(f"{titled(name)} {score:.3f}" for name, score in scores)
-        lines.append(f"Policy: {titled(evaluation.candidate)}. Scores on the development set: {ranked}.")
+        counts = ", ".join(f"{titled(name)} in {count}" for name, count in evaluation.selected.items())
+        policy = titled(evaluation.candidate) if evaluation.splits == 1 else f"{counts} of {evaluation.splits} splits"
+        lines.append(f"Policy: {policy}. Scores on the development set: {ranked}.")
     return lines

@@ -32,8 +32,7 @@ def group_chart(evaluation: Evaluation) -> Chart:
         (f"{group.name}: {group.people:,} people", group.gain, WORSE if group.gain.sign < 0 else BETTER)
         for group in evaluation.groups
     ]
-    who = titled(evaluation.candidate or "popular")
-    return _forest(rows, f"Gain of {who} by group", "over popularity; bars are 95 % intervals")
+    return _forest(rows, f"Gain of {evaluation.subject} by group", "over popularity; bars are 95 % intervals")
 
 
 def _forest(rows: list[tuple[str, Gain, str]], title: str, subtitle: str) -> Chart:
