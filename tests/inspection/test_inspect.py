@@ -168,7 +168,7 @@ SHOWN: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
         {"provenance": {"report": REPORT}},
         [
             "fitted to 1,234 people",
-            "of 1 held-out person: -0.5000 (chance level: -0.6931; certainty: 0)",
+            "of 1 held-out person: -0.5000 (chance level: -0.6931; best possible: 0)",
             "25% of the comparisons in the log are ties",
             r"few people\x1b",
             "1,000",

@@ -85,7 +85,8 @@ def fit_lines(fit: Provenance) -> list[str]:
         who = "held-out people"
         if fit.heldout_people is not None:
             who = pluralize(fit.heldout_people, "held-out person", "held-out people")
-        out.append(f"Log-likelihood per comparison of {who}: {score:.4f} (chance level: {CHANCE:.4f}; certainty: 0)")
+        levels = f"chance level: {CHANCE:.4f}; best possible: 0"
+        out.append(f"Log-likelihood per comparison of {who}: {score:.4f} ({levels})")
         if score < CHANCE + MIN_GAIN:
             out.append("This is no better than chance: the states do not predict other people's preferences.")
     if fit.ties is not None and fit.ties > 0:
