@@ -228,10 +228,10 @@ def means_of_labels(ratings: Ratings, y: FloatArray, labels: IntArray, states: i
 def climb(
     log: Blocks, components: Components, prior: Prior, *, steps: int, tolerance: float = 0.0
 ) -> tuple[Components, list[float]]:
-    """Run EM until a step gains at most `tolerance` per rating; return components and log-posteriors, one per step.
+    """Run EM until a step gains at most `tolerance` per rating; return components and one score per step.
 
-    Given ρ, the variance is fitted to the residuals from the current means, then the means: both increase the
-    log-posterior, in which u has the prior N(b, v / κ).
+    The score is the penalised log-likelihood, with the penalty κ Σ (u − b)² / 2v. Given ρ, the variance is fitted to
+    the residuals from the current means, then the means: both increase the score.
     """
     history: list[float] = []
     for _ in range(steps):
