@@ -178,9 +178,9 @@ class LpbIDS(Policy):
 class LpbHorizon(Policy):
     """Plan the rounds that are left: try an action only if what it tells pays in the rounds after it.
 
-    The evidence and its parameters are as in `LpbUtility`. The first action is the best on average over states.
-    `rounds` is the planned number of outcomes of a person. In the last round it plays the action with the largest
-    expected reward. After more outcomes it plans for half as many again.
+    The evidence is that of `LpbUtility`, with half the weight of the isotonic fits. The first action is the best on
+    average over states. `rounds` is the planned number of outcomes of a person. In the last round it plays the action
+    with the largest expected reward. After more outcomes it plans for half as many again.
 
     Examples
     --------

@@ -146,7 +146,7 @@ def best_plan(b: Arrays, offered: IntArray, states: int, best: int, left: float,
 
     L rounds are left. A try is compared with the N earlier outcomes, so the mean of j tries has variance
     σ² (1/j + 1/N). f = 1 + ½ L / (L + 10) stands for what later rounds learn. A plan without tries is worth L M(best).
-    The gain of j tries is at most that of 2j tries and that of certainty.
+    The gain of j tries is limited to that of 2j tries and that of certainty.
     """
     k = b.ranks.shape[1]
     goals, certain = set_goals(b, offered, states, best)
