@@ -98,8 +98,13 @@ def test_policies_lists_all_policies_by_decreasing_knowledge() -> None:
 
 def test_policies_recommends_one_for_a_number_of_rounds() -> None:
     text = output("policies", "--rounds", "7")
-    assert "For 7 rounds: lpb-horizon. Regret relative to lpb-ids, measured with 5 rounds" in " ".join(text.split())
-    assert "For 1,000 rounds: lpb-ids. Regret" in output("policies", "--rounds", "1000")
+    assert "For 7 rounds: lpb-horizon. Mean regret relative to lpb-ids, measured with 5 rounds" in " ".join(
+        text.split()
+    )
+    assert "popular can be better" in text
+    more = output("policies", "--rounds", "1000")
+    assert "For 1,000 rounds: lpb-ids, because the 99 % quantile" in more
+    assert "popular can be better" not in more
     content = json_output("policies", "--rounds", "25")
     measured = {name for name, entry in content.items() if entry["regret"]}
     assert measured == {"lpb-horizon", "lpb-ids", "popular", "lpbts"}
