@@ -16,7 +16,7 @@ from lpbandits.policies.posterior import averaging_threshold
 from lpbandits.typing import IntArray
 
 ROUNDS = 0  # the setting
-MOST_STATES = 20  # plans use the most probable states,
+MOST_STATES = 20  # plans use the most probable states; of more that are nearly equal, those with the lowest numbers,
 LEAST = 0.05  # those with at least this fraction of the largest probability
 MOST_ACTIONS = 12  # plans are computed for the most promising actions
 PATIENCE = 10.0  # if this number of rounds is left, gains count 1.25 times
