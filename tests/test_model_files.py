@@ -104,7 +104,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        *(({"version": version}, f"from 1 to 3, got {version!r}") for version in (4, 0, None, "1")),
+        *(({"version": version}, f"from 1 to 4, got {version!r}") for version in (5, 0, None, "1")),
         ({"prior": [0.5, 0.5]}, "sha256"),
         ({"orderings": [list(range(14))]}, "sha256"),
         ({"actions": list(range(14))}, "sha256"),

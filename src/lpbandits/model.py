@@ -5,29 +5,30 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from lpbandits import validate
-from lpbandits.errors import FileFormatError, InvalidInput, translate_errors
+from lpbandits import model_fields, validate
+from lpbandits.errors import FileFormatError, translate_errors
 from lpbandits.io.atomic import write_text
 from lpbandits.io.json import digest, frozen, read_json, thawed
+from lpbandits.model_fields import frozen_array
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray, Json, Label
 
-T = TypeVar("T", bound="np.ndarray[Any, Any]")
-
 FORMAT = "lpbandits-model"
-VERSIONS = {3: ("noise", "names", "popular"), 2: ("errors", "taste"), 1: ()}
+VERSIONS = {
+    4: ("tiers", "rewards", "state_names", "covariates"),
+    3: ("noise", "names", "popular"),
+    2: ("errors", "taste"),
+    1: (),
+}
 """Versions of the file format, and the fields that each adds.
 
 A model is written in the lowest version that has all its fields, so that equal models have equal hashes in every
 release.
 """
-
-MAX_LOGIT_ERROR = 100.0
-"""Largest standard error of a utility's logit."""
 
 FIELDS = ("actions", "orderings", "prior", "means", "utilities", "errors", "taste", "noise", "names", "popular")
 """Fields of a model besides its records, `provenance` and `evaluation`."""
@@ -101,26 +102,17 @@ class PreferenceModel:
         evaluation: Mapping[str, Any] | None = None,
     ) -> None:
         with translate_errors("making a model"):
-            self.orderings: IntArray = _frozen(_as_orderings(orderings))
+            self.orderings: IntArray = frozen_array(model_fields.as_orderings(orderings))
             m, k = self.orderings.shape
             self.actions: tuple[Label, ...] = validate.as_labels(actions, k)
-            self.prior: FloatArray = _frozen(_as_prior(prior, m))
-            self.means = _as_matrix(means, "means", (m, k), validate.MAX_ABS_VALUE)
-            if self.means is not None:
-                _check_ordered(self.means, self.orderings)
-            self.utilities = u = _as_matrix(utilities, "utilities", (m, k))
-            if u is not None:
-                validate.check_entries(u, "utilities", (u < 0) | (u > 1), "lie in [0, 1]")
-            self.errors = _as_matrix(errors, "errors", (m, k), MAX_LOGIT_ERROR)
-            if self.errors is not None:
-                validate.check_entries(self.errors, "errors", self.errors < 0, "be a standard deviation, 0 or more")
-                if u is None:
-                    raise InvalidInput("errors are the standard errors of the utilities; give utilities as well")
-            self.taste: TasteModel | None = _as_taste(taste, k)
-            high = validate.MAX_ABS_VALUE
-            self.noise = None if noise is None else validate.as_number(noise, "noise", low=0, high=high)
-            self.names: tuple[str, ...] | None = None if names is None else _as_names(names, k)
-            self.popular: IntArray | None = None if popular is None else _as_popular(popular, k)
+            self.prior: FloatArray = frozen_array(model_fields.as_prior(prior, m))
+            self.means = model_fields.as_means(means, self.orderings)
+            self.utilities = model_fields.as_utilities(utilities, (m, k))
+            self.errors = model_fields.as_errors(errors, self.utilities, (m, k))
+            self.taste: TasteModel | None = model_fields.as_taste(taste, k)
+            self.noise = model_fields.as_noise(noise)
+            self.names: tuple[str, ...] | None = model_fields.as_names(names, k)
+            self.popular: IntArray | None = model_fields.as_popular(popular, k)
             self.provenance: Json = frozen({} if provenance is None else validate.as_json(provenance, "provenance"))
             self.evaluation: Json | None = None
             if evaluation is not None:
@@ -137,7 +129,7 @@ class PreferenceModel:
         self.__dict__.update(state)
         for part in self.__dict__.values():
             if isinstance(part, np.ndarray):
-                _frozen(part)
+                frozen_array(part)
 
     @property
     def n_states(self) -> int:
@@ -152,7 +144,7 @@ class PreferenceModel:
     @cached_property
     def ranks(self) -> IntArray:
         """m×k: rank of each action in each state's ordering, 0 for the best (the paper's i_{a,z} − 1)."""
-        return _frozen(np.ascontiguousarray(np.argsort(self.orderings, axis=1)))
+        return frozen_array(np.ascontiguousarray(np.argsort(self.orderings, axis=1)))
 
     @property
     def best_actions(self) -> tuple[Label, ...]:
@@ -166,7 +158,7 @@ class PreferenceModel:
 
         if self.utilities is None:
             return None
-        return _frozen(np.asarray(logit(np.clip(self.utilities, EDGE, 1.0 - EDGE))))
+        return frozen_array(np.asarray(logit(np.clip(self.utilities, EDGE, 1.0 - EDGE))))
 
     @cached_property
     def kendall(self) -> FloatArray:
@@ -174,7 +166,7 @@ class PreferenceModel:
         from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code on first use
 
         pairs = max(math.comb(self.n_actions, 2), 1)
-        return _frozen(kendall_distances(np.array(self.orderings), np.array(self.ranks)) / pairs)
+        return frozen_array(kendall_distances(np.array(self.orderings), np.array(self.ranks)) / pairs)
 
     @cached_property
     def index(self) -> dict[Label, int]:
@@ -282,90 +274,8 @@ def as_model(value: Any, name: str = "model") -> PreferenceModel:
     return value
 
 
-def _frozen(array: T) -> T:
-    array.flags.writeable = False
-    return array
-
-
 def _plain(part: Any) -> Any:
     """Return a field of a model as a JSON value."""
     if isinstance(part, np.ndarray):
         return part.tolist()
     return part.to_dict() if isinstance(part, TasteModel) else list(part) if isinstance(part, tuple) else part
-
-
-def _as_matrix(values: Any, name: str, shape: tuple[int, int], max_abs: float = math.inf) -> FloatArray | None:
-    return None if values is None else _frozen(validate.as_floats(values, name, shape=shape, max_abs=max_abs))
-
-
-def _as_taste(taste: Any, actions: int) -> TasteModel | None:
-    if taste is not None and not isinstance(taste, TasteModel):
-        raise validate.invalid("taste", "a TasteModel, as a fit returns", taste)
-    if taste is not None and taste.n_actions != actions:
-        raise InvalidInput(f"taste must have {actions} actions, as many as the orderings, got {taste.n_actions}")
-    return taste
-
-
-def _as_names(names: Any, actions: int) -> tuple[str, ...]:
-    texts = validate.as_list(names, "names", "texts", max_length=actions + 1)
-    if len(texts) != actions:
-        raise InvalidInput(f"names must have one entry for each of the {actions} actions, got {len(texts)}")
-    return tuple(validate.as_text(text, f"names[{i}]") for i, text in enumerate(texts))
-
-
-def _as_popular(popular: Any, actions: int) -> IntArray:
-    order = _as_orderings([popular])
-    if order.shape[1] != actions:
-        raise InvalidInput(f"popular must name each of the {actions} actions once, got {order.shape[1]}")
-    return _frozen(order[0])
-
-
-def _as_orderings(orderings: Any) -> IntArray:
-    """Return m distinct orderings of k actions as a new m×k array."""
-    array = validate.as_array(orderings, "orderings")
-    if array.ndim != 2 or array.size == 0:
-        raise InvalidInput(
-            f"orderings must have one row per state with every action, most preferred first, got shape {array.shape}"
-        )
-    if array.dtype.kind not in "iuf":
-        held = "text" if array.dtype.kind == "U" else f"{array.dtype} values"
-        raise InvalidInput(f"orderings must hold the actions' indices 0 to k-1, got {held}; give labels as actions=[…]")
-    rows = np.array(validate.as_indices(array, "orderings"))
-    k = rows.shape[1]
-    for state in np.flatnonzero((np.sort(rows, axis=1) != np.arange(k)).any(axis=1)).tolist():
-        if len(outside := np.setdiff1d(rows[state], np.arange(k))):
-            raise InvalidInput(f"ordering {state} must hold the {k} actions 0 to {k - 1}, got {outside[0]}")
-        raise InvalidInput(
-            f"action {np.bincount(rows[state]).argmax()} appears twice in ordering {state}; each of the {k} actions "
-            "must appear once"
-        )
-    first_with: dict[bytes, int] = {}
-    for state, row in enumerate(rows):
-        if (twin := first_with.setdefault(row.tobytes(), state)) != state:
-            raise InvalidInput(f"orderings {twin} and {state} are equal; orderings must differ: remove one")
-    return rows
-
-
-def _as_prior(prior: Any, states: int) -> FloatArray:
-    """Return a probability vector over the states; uniform for None."""
-    if prior is None:
-        return np.full(states, 1.0 / states)
-    vector = validate.as_floats(prior, "prior", shape=(states,), max_abs=1e6)
-    validate.check_entries(vector, "prior", vector < 0, "be a probability")
-    total = float(vector.sum())
-    if abs(total - 1.0) > 1e-6:
-        raise InvalidInput(f"prior must sum to 1 over the {states} states, got {total:.6g}")
-    # a prior that sums to 1 but for rounding is kept as it is, so that saving and loading does not change it
-    return vector if abs(total - 1.0) <= 1e-12 else vector / total
-
-
-def _check_ordered(means: FloatArray, orderings: IntArray) -> None:
-    """Raise if means increase along their state's ordering."""
-    rises = np.argwhere(np.diff(np.take_along_axis(means, orderings, axis=1), axis=1) > 0)
-    if len(rises):
-        z, i = (int(x) for x in rises[0])
-        a, b = (int(action) for action in orderings[z, i : i + 2])
-        raise InvalidInput(
-            f"means[{z}] must not increase along ordering {z}, got {means[z, a]:g} for action {a} and then "
-            f"{means[z, b]:g} for action {b}"
-        )

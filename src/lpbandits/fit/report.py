@@ -17,7 +17,8 @@ from lpbandits.fit.selection import Scores
 from lpbandits.fit.state_means import StateMeans
 from lpbandits.fit.taste.tuning import TasteFit
 from lpbandits.fit.uncertainty import expected_pairs_right, probability_above
-from lpbandits.model import MAX_LOGIT_ERROR, PreferenceModel
+from lpbandits.model import PreferenceModel
+from lpbandits.model_fields import MAX_LOGIT_ERROR
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize, share_text
 from lpbandits.typing import IntArray, Json
