@@ -45,7 +45,7 @@ def start_of(seed: int) -> tuple[Components, Prior]:
 @pytest.mark.parametrize("steps", [1, 2, 7])
 def test_steps_equal_their_twin(steps: int) -> None:
     log, (components, prior) = small(steps), start_of(steps)
-    real, history = climb(as_blocks(log), components, prior, steps=steps)
+    real, history, _ = climb(as_blocks(log), components, prior, steps=steps)
     start = components.means.T, components.shares, components.variance
     means, shares, variance, values = naive.gaussian_mixture(log, start, prior.means[:, 0], prior.raters, steps)
     np.testing.assert_allclose(history, values, rtol=1e-9)
@@ -56,25 +56,28 @@ def test_steps_equal_their_twin(steps: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_each_step_increases_the_log_posterior(seed: int) -> None:
-    _, history = climb(as_blocks(small(seed)), *start_of(seed), steps=60)
+    _, history, _ = climb(as_blocks(small(seed)), *start_of(seed), steps=60)
     assert history[-1] - history[0] > 1
     assert np.diff(history).min() > -1e-9 * abs(history[0])
 
 
 def test_steps_stop_when_a_rating_gains_less_than_the_tolerance() -> None:
     log = as_blocks(small(1))
-    _, everything = climb(log, *start_of(1), steps=60)
-    _, history = climb(log, *start_of(1), steps=60, tolerance=1e-3)
+    _, everything, _ = climb(log, *start_of(1), steps=60)
+    _, history, converged = climb(log, *start_of(1), steps=60, tolerance=1e-3)
+    assert converged
     counted = [len(h) - 1 for h in naive.histories(small(1)) if len({r for _, r in h}) > 1]
     assert history == everything[: len(history)]
     assert np.diff(history)[-1] <= 1e-3 * sum(counted) < np.diff(history)[:-1].min()
+    for steps, expected in ((len(history), True), (len(history) - 1, False)):
+        assert climb(log, *start_of(1), steps=steps, tolerance=1e-3).converged == expected
 
 
 def test_people_count_in_each_state_by_its_probability() -> None:
     log = small(3)
     real = estimate_of(Mixture(shrink=False, prior_sd=0.8), log, STATES)
     assert real.membership is not None
-    components, prior, _ = Mixture()._fit(as_blocks(log), STATES, Stopwatch())
+    (components, *_), prior = Mixture()._fit(as_blocks(log), STATES, Stopwatch())
     factors = membership_inflation(as_blocks(log), components, prior, seed=0)
     units = fit_.whole_units(real.membership) / 16
     assert np.abs(units - real.membership).max() < 1 / 16
@@ -170,7 +173,7 @@ def test_densities_are_those_of_people() -> None:
 def _climb(log: Ratings, monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, int]) -> FloatArray:
     for name, size in zip(("START_RATINGS", "SAMPLE_RATINGS"), sizes, strict=True):
         monkeypatch.setattr(fit_, name, size)
-    components, *_ = Mixture()._fit(as_blocks(log), 3, Stopwatch())
+    (components, *_), _ = Mixture()._fit(as_blocks(log), 3, Stopwatch())
     return np.sort(components.shares)
 
 
@@ -229,7 +232,7 @@ def test_variances_increase_only_where_membership_is_uncertain() -> None:
     factors = {}
     for noise in (0.2, 1.2):
         blocks = as_blocks(unequal(0, noise)[0])
-        components, prior, _ = Mixture()._fit(blocks, 3, Stopwatch())
+        (components, *_), prior = Mixture()._fit(blocks, 3, Stopwatch())
         factors[noise] = membership_inflation(blocks, components, prior, seed=0)
     assert factors[0.2].max() < 1.05
     assert factors[1.2].min() > 1.2

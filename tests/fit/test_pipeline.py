@@ -44,7 +44,7 @@ def test_model_and_report(estimator: Estimator) -> None:
     assert json.loads(json.dumps(report.to_dict()))["seconds"].keys() >= {"likelihood", "held-out"}
     assert "seconds" not in model.provenance["report"]
     assert model.provenance["data_sha256"] == log.sha256
-    assert model.provenance["settings"]["scale"] == "cosine"
+    assert model.provenance["settings"]["method"] == estimator.method
     assert {stage for stage, done, total in calls if done == total} == set(report.seconds)
     assert all(0 <= done <= total for _, done, total in calls)
 
@@ -127,6 +127,14 @@ def test_warnings_name_small_states_components_and_max_steps() -> None:
     assert any(
         "max_steps=2" in note for note in quick_fit(noisy, Em(restarts=1, max_steps=2), states=4).report.warnings
     )
+
+
+def test_em_warns_unless_its_last_step_gained_little() -> None:
+    log = paper_world(5, people=60, same_scale=False, rounds=15)[1]
+    steps = quick_fit(log, Em(restarts=1), states=2).report.iterations
+    for max_steps in (steps - 2, steps - 1):
+        report = quick_fit(log, Em(restarts=1, max_steps=max_steps), states=2).report
+        assert any("max_steps" in note for note in report.warnings) == (max_steps < steps - 1)
 
 
 def test_em_warns_if_states_explain_activity() -> None:
@@ -222,8 +230,11 @@ def test_invalid_arguments_are_refused(message: str, estimator: Estimator, optio
         fit_states(log, estimator, **{"states": 2, **options})
 
 
-@pytest.mark.parametrize(("name", "value"), [("prior_sd", -1), ("scale", "x"), ("restarts", 2**31), ("seed", -1)])
-@pytest.mark.parametrize("method", [TwoStage, Em])
+SHARED: list[tuple[str, Any]] = [("prior_sd", -1), ("restarts", 2**31), ("seed", -1)]
+SETTINGS = {Mixture: SHARED, TwoStage: [*SHARED, ("scale", "x")], Em: [*SHARED, ("scale", "x"), ("max_steps", 0)]}
+
+
+@pytest.mark.parametrize(("method", "name", "value"), [(one, *row) for one, rows in SETTINGS.items() for row in rows])
 def test_invalid_settings_are_refused(method: Any, name: str, value: Any) -> None:
     with pytest.raises(InvalidInput, match=rf"{name}.*{value}"):
         method(**{name: value})

@@ -70,21 +70,21 @@ _SHARED: dict[str, Any] = {
     "threads_": integers(1, 2),
 }
 _ESTIMATOR: dict[str, Any] = {
-    "scale": one_of("'raw'", "'centered'", "'standardized'", "'cosine'"),
     "prior_sd": mostly(floats(0.1, 9), floats(1e-300, 1e6)),
     "shrink": one_of("True", "False"),
     "seed": integers(0, 2**63 - 1),
     "restarts_": integers(1, 2),
 }
+_SCALED: dict[str, Any] = {"scale": one_of("'raw'", "'centered'", "'standardized'", "'cosine'"), **_ESTIMATOR}
 _EM = kwargs(
-    **_ESTIMATOR,
+    **_SCALED,
     tolerance=mostly(floats(0, 1), floats(0, 1e308)),
     max_steps_=integers(1, 3),
     start=mostly(one_of("[0, 1] * 6", "[0] * 12", "np.zeros(12, dtype=int)", "[0.7] * 12", "['x'] * 12"), array()),
 )
 FITS = listed(
     one_of("'fit'"),
-    kwargs(**_ESTIMATOR).map("lpb.TwoStage, {}".format)
+    kwargs(**_SCALED).map("lpb.TwoStage, {}".format)
     | kwargs(**_ESTIMATOR).map("lpb.Mixture, {}".format)
     | _EM.map("lpb.Em, {}".format),
     kwargs(
@@ -97,7 +97,7 @@ FITS = listed(
     ),
 ) | listed(
     one_of("'choose'"),
-    kwargs(**_ESTIMATOR).map("lpb.TwoStage, {}".format),
+    kwargs(**_SCALED).map("lpb.TwoStage, {}".format),
     kwargs(
         ratings_=_RATINGS,
         threads_=integers(1, 2),

@@ -10,6 +10,7 @@ import typer
 
 from lpbandits.cli import options
 from lpbandits.cli.screen import print_json, print_table, progress_bar, say
+from lpbandits.errors import InvalidInput
 from lpbandits.text import LINE, display, pluralize, size_text
 
 if TYPE_CHECKING:
@@ -30,13 +31,14 @@ def fit(
     decimal_comma: options.DecimalComma = False,
     method: str = typer.Option(
         "two-stage",
-        help="**two-stage** (cluster, then Bradley-Terry), **mixture** (of Gaussians, then Bradley-Terry) or **em** "
-        "(mixture of Bradley-Terry models).",
+        help="**mixture** (of Gaussians, then Bradley-Terry), **two-stage** (the paper's: cluster, then Bradley-Terry) "
+        "or **em** (mixture of Bradley-Terry models).",
     ),
-    scale: str = typer.Option(
-        "cosine",
-        help="Features for clustering: **cosine** (ignores how highly and how often a person rates), **raw** (the "
-        "paper's), **centered** or **standardized**.",
+    scale: str | None = typer.Option(
+        None,
+        show_default="cosine",
+        help="Features for clustering, only with --method two-stage or em: **cosine** (ignores how highly and how "
+        "often a person rates), **raw** (the paper's), **centered** or **standardized**.",
     ),
     max_states: int | None = typer.Option(None, help="Maximum number of states that **auto** tries; 12 by default."),
     names: options.Names = None,
@@ -69,6 +71,8 @@ def fit(
 
     Example: `lpb fit ratings.csv --states 5 --min-person 200 --min-action 200 --out model.json`
 
+    The paper's method: `lpb fit ratings.csv --method two-stage --scale raw --no-shrink --out model.json`
+
     A log larger than memory: `lpb fit 'ratings/*.parquet' --max-memory 8GB --jobs 2 --out model.json`
     """
     from lpbandits import validate
@@ -87,7 +91,14 @@ def fit(
     if assignments is not None:
         check_table_path(assignments, "--assignments")
     action_names = None if names is None else read_names(names)
-    settings: dict[str, Any] = {"scale": scale, "prior_sd": prior_sd, "shrink": shrink, "seed": validate.as_seed(seed)}
+    settings: dict[str, Any] = {"prior_sd": prior_sd, "shrink": shrink, "seed": validate.as_seed(seed)}
+    if scale is not None:
+        if method == "mixture":
+            raise InvalidInput(
+                f"--scale must be left out with --method mixture, which does not cluster, got {scale!r}; "
+                "add --method two-stage"
+            )
+        settings["scale"] = scale
     if restarts is not None:
         settings["restarts"] = validate.as_count(restarts, "restarts", high=1000)
     estimator = METHODS[method](**settings)

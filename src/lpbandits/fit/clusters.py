@@ -86,8 +86,7 @@ def cluster_people(
     with Threads(threads) as pool:
         log = as_blocks(ratings, pool)
         people = len(log.log.people)
-        if count > people:
-            raise InvalidInput(f"states must be at most the number of people, {people}, got {count}")
+        check_states(count, people)
         item_means = _item_means(log.map(_item_sums)) if scale == "cosine" else None
         sample = kmeans_sample(log, count, validate.as_seed(seed))
         mask = np.isin(np.arange(people), sample)
@@ -119,6 +118,12 @@ def cluster_people(
     if len(shares) < count:
         notes.append(f"KMeans found only {len(shares)} of {count} clusters; too few people differ: use fewer states")
     return Clusters(labels, shares, *explained, tuple(notes))
+
+
+def check_states(states: int, people: int) -> None:
+    """Refuse more states than people."""
+    if states > people:
+        raise InvalidInput(f"states must be at most the number of people, {people}, got {states}")
 
 
 def kmeans_sample(log: Blocks, states: int, seed: int) -> IntArray:
@@ -184,8 +189,11 @@ def _raters(block: Ratings, _: Threads, totals: list[Any] | None, states: int, w
     return [counts if totals is None else totals[0] + counts]
 
 
-def level_warnings(count_explained: float, mean_explained: float, scale: str) -> list[str]:
-    """Return warnings if clusters explain much of the variance of people's number of ratings or mean rating."""
+def level_warnings(count_explained: float, mean_explained: float, scale: Scale = "cosine") -> list[str]:
+    """Return warnings if clusters explain much of the variance of people's number of ratings or mean rating.
+
+    The remedy is given for the scales that do not leave out activity and level.
+    """
     remedy = "" if scale == "cosine" else "; scale='cosine' (--scale cosine) ignores it"
     return [
         f"the clusters explain {share:.0%} of the variance in how {what} people rate{remedy}"

@@ -1,7 +1,7 @@
 """EM estimator: a mixture of Bradley-Terry models."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from lpbandits.data.blocks import Blocks, RatingsLike
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.bradley_terry import BradleyTerry, maximise
-from lpbandits.fit.clusters import MAX_RESTARTS, cluster_people, level_warnings, variance_between
+from lpbandits.fit.clusters import Scale, check_states, cluster_people, level_warnings, variance_between
 from lpbandits.fit.comparisons import Comparisons, compare, count_state
-from lpbandits.fit.estimator import Estimate, Estimator, log_likelihoods, mixture
+from lpbandits.fit.estimator import Estimate, Estimator, em_settings, log_likelihoods, mixture, step_notes
 from lpbandits.fit.uncertainty import Scatter, scatter_sums
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
@@ -56,6 +56,7 @@ class Em(Estimator):
     """
 
     method: ClassVar[str] = "em"
+    scale: Scale = "cosine"
     restarts: int = 3
     tolerance: float = 1e-7
     max_steps: int = 200
@@ -66,12 +67,9 @@ class Em(Estimator):
         start = self.start
         if start is not None:
             start = tuple(validate.as_states(start, "start", low=0, states=2**31 - 1).tolist())
-        self._set(
-            restarts=validate.as_count(self.restarts, "restarts", high=MAX_RESTARTS),
-            tolerance=validate.as_number(self.tolerance, "tolerance", low=0),
-            max_steps=validate.as_count(self.max_steps, "max_steps"),
-            start=start,
-        )
+        validate.as_choice(self.scale, "scale", get_args(Scale))
+        checked = em_settings(restarts=self.restarts, tolerance=self.tolerance, max_steps=self.max_steps)
+        self._set(**checked, start=start)
 
     def settings(self) -> Json:
         """Return the settings as a JSON object."""
@@ -93,8 +91,7 @@ class Em(Estimator):
         """Run EM from each start and keep the highest log-posterior; the log is loaded into memory."""
         del holdout  # not used: leaving people out needs a second fit
         people, threads = len(log.log.people), log.pool
-        if states > people:
-            raise InvalidInput(f"states must be at most the number of people, {people}, got {states}")
+        check_states(states, people)
         with watch.part("sort"):
             ratings = log.subset(np.arange(people))
             comparisons = compare(ratings, pairs_per_person=pairs_per_person, seed=self.seed, threads=threads)
@@ -103,14 +100,12 @@ class Em(Estimator):
             with watch.part("cluster", run, n_runs):
                 membership = np.eye(states)[self._labels(ratings, states, run, threads)]
             ends.append(self._run(comparisons, membership, f"EM, start {run + 1}", watch, threads))
-        fits, shares, membership, history = max(ends, key=lambda end: end[3][-1])
+        fits, shares, membership, history, converged = max(ends, key=lambda end: end[3][-1])
         kept = np.flatnonzero(shares * people >= 0.5)
         place = np.zeros(states, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         labels = place[membership.argmax(axis=1)]
-        notes = []
-        if len(history) > self.max_steps:
-            notes.append(f"EM stopped after max_steps={self.max_steps} steps; increase max_steps")
+        notes = step_notes("EM", self.max_steps, converged=converged)
         if len(kept) < states:
             notes.append(f"{states - len(kept)} of {states} states became empty; use fewer states")
             fits, shares, membership = [fits[z] for z in kept], shares[kept] / shares[kept].sum(), membership[:, kept]
@@ -147,11 +142,11 @@ class Em(Estimator):
 
     def _run(
         self, comparisons: Comparisons, membership: FloatArray, stage: str, watch: Stopwatch, threads: Threads
-    ) -> tuple[list[BradleyTerry], FloatArray, FloatArray, list[float]]:
+    ) -> tuple[list[BradleyTerry], FloatArray, FloatArray, list[float], bool]:
         """Alternate both steps from one start until a step gains less than `tolerance` per comparison.
 
-        Return the fits, the shares, the membership, and the log-posterior of the fit to the initial labels and after
-        each step.
+        Return the fits, the shares, the membership, the log-posterior of the fit to the initial labels and after each
+        step, and whether the last step gained less.
         """
         states = membership.shape[1]
         min_gain, total = self.tolerance * float(comparisons.pairs.sum()), (self.max_steps + 1) * (states + 1)
@@ -174,7 +169,7 @@ class Em(Estimator):
             if last:
                 break
         watch.skip_to_end(stage, total)
-        return fits, shares, membership, history
+        return fits, shares, membership, history, history[-1] - history[-2] <= min_gain
 
 
 def slow_note(ratings: RatingsLike) -> str | None:

@@ -2,7 +2,7 @@
 
 import abc
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import logsumexp
@@ -11,7 +11,7 @@ from lpbandits import validate
 from lpbandits.data.blocks import Blocks
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.bradley_terry import PRIOR_SD, BradleyTerry, as_prior_sd
-from lpbandits.fit.clusters import MAX_RESTARTS, Scale
+from lpbandits.fit.clusters import MAX_RESTARTS
 from lpbandits.fit.comparisons import Comparisons
 from lpbandits.fit.kernels.comparisons import history_log_likelihoods
 from lpbandits.parallel import Threads
@@ -119,7 +119,6 @@ class Estimator(abc.ABC):
     """
 
     method: ClassVar[str]
-    scale: Scale = "cosine"
     prior_sd: float = PRIOR_SD
     restarts: int | None = None
     seed: int = 0
@@ -128,7 +127,6 @@ class Estimator(abc.ABC):
     def __post_init__(self) -> None:
         restarts = self.restarts
         self._set(
-            scale=validate.as_choice(self.scale, "scale", get_args(Scale)),
             prior_sd=as_prior_sd(self.prior_sd),
             restarts=None if restarts is None else validate.as_count(restarts, "restarts", high=MAX_RESTARTS),
             seed=validate.as_seed(self.seed),
@@ -158,6 +156,20 @@ class Estimator(abc.ABC):
         """
 
 
+def em_settings(*, restarts: Any, tolerance: Any, max_steps: Any) -> Json:
+    """Check the settings of methods that run EM from several starts, and return them."""
+    return {
+        "restarts": validate.as_count(restarts, "restarts", high=MAX_RESTARTS),
+        "tolerance": validate.as_number(tolerance, "tolerance", low=0),
+        "max_steps": validate.as_count(max_steps, "max_steps"),
+    }
+
+
+def step_notes(name: str, max_steps: int, *, converged: bool) -> list[str]:
+    """Return the warning about EM that did not converge."""
+    return [] if converged else [f"{name} stopped after max_steps={max_steps} steps; increase max_steps"]
+
+
 def without_empty_states(
     shares: FloatArray, membership: FloatArray
 ) -> tuple[IntArray, FloatArray, FloatArray, list[str]]:
@@ -176,7 +188,7 @@ def without_empty_states(
 def as_estimator(value: Any) -> Estimator:
     """Check that `value` is an estimator."""
     if not isinstance(value, Estimator):
-        raise InvalidInput(f"estimator must be TwoStage(…), Mixture(…) or Em(…), got {validate.short_repr(value)}")
+        raise InvalidInput(f"estimator must be Mixture(…), TwoStage(…) or Em(…), got {validate.short_repr(value)}")
     return value
 
 

@@ -13,12 +13,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lpbandits import validate
 from lpbandits.data.blocks import Blocks, parallel_sum, reduce_add, subsample
 from lpbandits.data.ratings import Ratings
-from lpbandits.errors import InvalidInput
-from lpbandits.fit.clusters import MAX_RESTARTS, cluster_people, level_warnings, scaled, variance_between
-from lpbandits.fit.estimator import Estimate, Estimator, without_empty_states
+from lpbandits.fit.clusters import check_states, cluster_people, level_warnings, scaled, variance_between
+from lpbandits.fit.estimator import Estimate, Estimator, em_settings, step_notes, without_empty_states
 from lpbandits.fit.kernels.mixture import mixture_step
 from lpbandits.fit.kernels.ratings import RATERS, TOTAL
 from lpbandits.fit.two_stage import UNITS, Members, fit_members
@@ -63,6 +61,14 @@ class Components(NamedTuple):
     variance: float
 
 
+class Ascent(NamedTuple):
+    """Result of EM: the components, one score per step, and whether the last step gained no more than the tolerance."""
+
+    components: Components
+    history: list[float]
+    converged: bool
+
+
 class Prior(NamedTuple):
     """The mean opinion of each action, and the number of raters who are assumed to have it."""
 
@@ -75,11 +81,11 @@ class Mixture(Estimator):
     """EM for a Gaussian mixture over standardized ratings, and a Bradley-Terry model of each state.
 
     A person's comparisons count in each state by the probability of the state. The first start is the clustering of
-    `TwoStage` on `scale`; each other one begins at random people.
+    `TwoStage`; each other one begins at random people.
 
     Parameters
     ----------
-    scale, prior_sd, seed, shrink
+    prior_sd, seed, shrink
         As in `TwoStage`.
     restarts
         Number of starts.
@@ -104,11 +110,7 @@ class Mixture(Estimator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(
-            restarts=validate.as_count(self.restarts, "restarts", high=MAX_RESTARTS),
-            tolerance=validate.as_number(self.tolerance, "tolerance", low=0),
-            max_steps=validate.as_count(self.max_steps, "max_steps"),
-        )
+        self._set(**em_settings(restarts=self.restarts, tolerance=self.tolerance, max_steps=self.max_steps))
 
     def __call__(
         self, log: Blocks, states: int, *, pairs_per_person: int | None, holdout: BoolArray | None, watch: Stopwatch
@@ -118,23 +120,22 @@ class Mixture(Estimator):
         The fits without the held-out people reuse the membership of all people.
         """
         people = len(log.log.people)
-        if states > people:
-            raise InvalidInput(f"states must be at most the number of people, {people}, got {states}")
+        check_states(states, people)
         remedy = "use fewer states or --method two-stage"
         log.budget.check(f"the probabilities of {states} states", BYTES_PER_CELL * states * people, remedy)
-        components, prior, history = self._fit(log, states, watch)
+        fitted, prior = self._fit(log, states, watch)
+        components = fitted.components
         with watch.part("mixture: members"):
             membership = np.concatenate(list(log.map(_members, components)))
         kept, shares, membership, notes = without_empty_states(components.shares, membership)
         labels = membership.argmax(axis=1)
-        if len(history) == self.max_steps:
-            notes.append(f"the mixture stopped after max_steps={self.max_steps} steps; increase max_steps")
-        notes += level_warnings(*variance_between(log, labels), self.scale)
+        notes += step_notes("the mixture", self.max_steps, converged=fitted.converged)
+        notes += level_warnings(*variance_between(log, labels))
         with watch.part("mixture: errors"):
             inflation = membership_inflation(log, components, prior, seed=self.seed)[kept]
         members = Members(labels, shares, membership, whole_units(membership), inflation)
         estimate = fit_members(self, log, members, pairs_per_person=pairs_per_person, holdout=holdout, watch=watch)
-        return replace(estimate, warnings=tuple(notes), history=tuple(history))
+        return replace(estimate, warnings=tuple(notes), history=tuple(fitted.history))
 
     def components(self, log: Blocks, states: int, *, watch: Stopwatch) -> Components:
         """Fit the mixture alone, with the typical κ.
@@ -142,11 +143,9 @@ class Mixture(Estimator):
         A κ that was chosen lets superfluous states become equal, at no cost in predictions: their number would be
         overestimated.
         """
-        return self._fit(log, states, watch, adapt=False)[0]
+        return self._fit(log, states, watch, adapt=False)[0].components
 
-    def _fit(
-        self, log: Blocks, states: int, watch: Stopwatch, *, adapt: bool = True
-    ) -> tuple[Components, Prior, list[float]]:
+    def _fit(self, log: Blocks, states: int, watch: Stopwatch, *, adapt: bool = True) -> tuple[Ascent, Prior]:
         """Choose κ and a start on a sample of people, continue on a larger one, then on all people."""
         counts, everyone, k = log.log.counts, np.arange(len(log.log.people)), len(log.log.actions)
         if not log.budget.shared(BYTES_PER_CELL * states * k, in_order=True):
@@ -154,20 +153,19 @@ class Mixture(Estimator):
         limits: Json = {"steps": self.max_steps, "tolerance": self.tolerance}
         with watch.part("mixture: means"):
             one = Components(np.zeros((k, 1)), np.ones(1), 1.0)
-            one, _ = climb(log, one, Prior(np.zeros((k, 1)), OVERALL_RATERS), steps=OVERALL_STEPS)
+            one = climb(log, one, Prior(np.zeros((k, 1)), OVERALL_RATERS), steps=OVERALL_STEPS).components
         people = log.subset(subsample(everyone, counts, START_RATINGS))
         prior = self._prior(people, states, one, log, watch) if adapt else Prior(one.means, PSEUDO_RATERS[TYPICAL])
         sample = Blocks(people, log.pool, log.budget)
         starts = self._starts(sample, states, prior, one.variance, watch)
         with watch.part("mixture: sample"):
             ends = [climb(sample, start, prior, **limits) for start in starts]
-            best, _ = max(ends, key=lambda end: end[1][-1])
+            best = max(ends, key=lambda end: end.history[-1]).components
             if counts.sum() > SAMPLE_RATINGS:
                 larger = log.subset(subsample(everyone, counts, SAMPLE_RATINGS))
-                best, _ = climb(Blocks(larger, log.pool, log.budget), best, prior, **limits)
+                best = climb(Blocks(larger, log.pool, log.budget), best, prior, **limits).components
         with watch.part("mixture: all people"):
-            components, history = climb(log, best, prior, **limits)
-        return components, prior, history
+            return climb(log, best, prior, **limits), prior
 
     def _prior(self, people: Ratings, states: int, one: Components, log: Blocks, watch: Stopwatch) -> Prior:
         """Return the prior with the κ that predicts held-out people best; see `nearest_to_best`."""
@@ -184,8 +182,8 @@ class Mixture(Estimator):
         scores: list[FloatArray] = []
         for prior in priors:
             with watch.part("mixture: prior", len(scores), len(priors)):
-                fitted, _ = climb(training, start, prior, steps=self.max_steps, tolerance=self.tolerance)
-                scores.append(densities(heldout, fitted))
+                fitted = climb(training, start, prior, steps=self.max_steps, tolerance=self.tolerance)
+                scores.append(densities(heldout, fitted.components))
         return priors[nearest_to_best(np.array(scores), TYPICAL)]
 
     def _starts(self, sample: Blocks, states: int, prior: Prior, variance: float, watch: Stopwatch) -> list[Components]:
@@ -202,7 +200,7 @@ class Mixture(Estimator):
                     chosen = rng.permutation(useful)[:states]
                     labels[chosen] = np.arange(len(chosen))
                 else:
-                    labels = cluster_people(sample, states, scale=self.scale, seed=self.seed).labels
+                    labels = cluster_people(sample, states, seed=self.seed).labels
                 sizes = np.bincount(labels, minlength=states)[:states] + 1.0
                 means = means_of_labels(ratings, y, labels, states, prior)
                 steps = self.max_steps if states == 1 else START_STEPS
@@ -210,7 +208,7 @@ class Mixture(Estimator):
             if states == 1:
                 break
         watch.skip_to_end("mixture: starts", self.restarts)
-        return [ends[i][0] for i in sorted(range(len(ends)), key=lambda i: -ends[i][1][-1])[:FINALISTS]]
+        return [end.components for end in sorted(ends, key=lambda end: -end.history[-1])[:FINALISTS]]
 
 
 def means_of_labels(ratings: Ratings, y: FloatArray, labels: IntArray, states: int, prior: Prior) -> FloatArray:
@@ -225,10 +223,8 @@ def means_of_labels(ratings: Ratings, y: FloatArray, labels: IntArray, states: i
     return np.asarray(prior.means + sums.reshape(k, states) / (raters + prior.raters))
 
 
-def climb(
-    log: Blocks, components: Components, prior: Prior, *, steps: int, tolerance: float = 0.0
-) -> tuple[Components, list[float]]:
-    """Run EM until a step gains at most `tolerance` per rating; return components and one score per step.
+def climb(log: Blocks, components: Components, prior: Prior, *, steps: int, tolerance: float = 0.0) -> Ascent:
+    """Run EM until a step gains at most `tolerance` per rating.
 
     The score is the penalised log-likelihood, with the penalty κ Σ (u − b)² / 2v. Given ρ, the variance is fitted to
     the residuals from the current means, then the means: both increase the score.
@@ -242,13 +238,13 @@ def climb(
         penalty = prior.raters * float(np.sum((means - prior.means) ** 2))
         history.append(likelihood - 0.5 * (freedom * math.log(2 * math.pi * variance) + penalty / variance))
         if len(history) > 1 and history[-1] - history[-2] <= tolerance * freedom:
-            break
+            return Ascent(components, history, converged=True)
         if informative:
             shares = totals[N_TOTALS:] / informative
         variance = max((squares + penalty) / freedom, MIN_VARIANCE)
         means = (sums[TOTAL] + prior.raters * prior.means) / (sums[RATERS] + prior.raters)
         components = Components(means, shares, variance)
-    return components, history
+    return Ascent(components, history, converged=False)
 
 
 def densities(log: Blocks, components: Components) -> FloatArray:
@@ -305,8 +301,8 @@ def membership_inflation(log: Blocks, components: Components, prior: Prior, *, s
     for replicate in range(REPLICATES):
         drawn = np.sort(np.random.default_rng([seed, 6, replicate]).integers(people, size=people))
         resampled = Blocks(ratings.subset(drawn), log.pool, log.budget)
-        once, _ = climb(resampled, components, prior, steps=1)
-        refit, _ = climb(resampled, once, prior, steps=REFIT_STEPS, tolerance=REFIT_TOLERANCE)
+        once = climb(resampled, components, prior, steps=1).components
+        refit = climb(resampled, once, prior, steps=REFIT_STEPS, tolerance=REFIT_TOLERANCE).components
         first.append(once.means)
         last.append(refit.means)
     known, refitted = (np.var(means, axis=0) for means in (first, last))

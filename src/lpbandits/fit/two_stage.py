@@ -8,15 +8,16 @@ import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lpbandits import validate
 from lpbandits.data.blocks import Blocks, iadd_each, writable
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.bradley_terry import maximise
-from lpbandits.fit.clusters import cluster_people, raters_of
+from lpbandits.fit.clusters import Scale, cluster_people, raters_of
 from lpbandits.fit.comparisons import PairCap, PairCounts, add_wins, cell_type, gather, rated_actions
 from lpbandits.fit.estimator import Estimate, Estimator
 from lpbandits.fit.uncertainty import Scatter, scatter_sums
@@ -60,6 +61,11 @@ class TwoStage(Estimator):
     """
 
     method: ClassVar[str] = "two-stage"
+    scale: Scale = "cosine"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        validate.as_choice(self.scale, "scale", get_args(Scale))
 
     def __call__(
         self, log: Blocks, states: int, *, pairs_per_person: int | None, holdout: BoolArray | None, watch: Stopwatch

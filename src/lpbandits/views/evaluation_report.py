@@ -143,10 +143,9 @@ def selection(evaluation: Evaluation) -> list[str]:
         ]
     settings = chosen["settings"]
     if settings is not None:
-        lines.append(
-            f"States: {settings['states']}, by {settings['method']} on the {settings['scale']} scale "
-            f"({pluralize(len(chosen['trials']), 'setting')} tried)."
-        )
+        scale = f" on the {settings['scale']} scale" if "scale" in settings else ""
+        tried = pluralize(len(chosen["trials"]), "setting")
+        lines.append(f"States: {settings['states']}, by {settings['method']}{scale} ({tried} tried).")
     for name, values in chosen["constants"].items():
         named = zip(HYPERPARAMETERS[name], values, strict=True)
         lines.append(f"{titled(name)}: {' and '.join(f'{which} {value:g}' for which, value in named)}.")
