@@ -27,12 +27,13 @@ SKIPPED = {"seconds", "space", "versions", "version", "sha256", "report", "out",
 ARRAYS = ("orderings", "prior", "means", "utilities", "errors", "noise", "popular", "taste")
 
 FIT = ["fit", "lpb-example/ratings.csv"]
-TWO_STAGE = [*FIT, "--states", "4", "--names", "lpb-example/titles.csv"]
+RAW = ["--method", "two-stage", "--scale", "raw"]
+TWO_STAGE = [*FIT, "--states", "4", "--method", "two-stage", "--names", "lpb-example/titles.csv"]
 MODELS = {
     "two-stage": TWO_STAGE,
-    "mixture": [*FIT, "--states", "4", "--method", "mixture", "--no-taste"],
+    "mixture": [*FIT, "--states", "4", "--no-taste"],
     "em": [*FIT, "--states", "3", "--method", "em", "--no-taste", "--restarts", "1"],
-    "auto": [*FIT, "--states", "auto", "--max-states", "3", "--no-taste", "--scale", "raw", "--seed", "5"],
+    "auto": [*FIT, "--states", "auto", "--max-states", "3", *RAW, "--no-taste", "--seed", "5"],
 }
 DECIDE = ["decide", "--model", "model.json", "lpb-example/newcomers.csv", "--out", "decisions.csv"]
 DECISIONS = {

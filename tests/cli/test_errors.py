@@ -31,8 +31,9 @@ ERRORS: dict[str, list[Row]] = {
     "fit": [
         (["--states", "many"], ["states must", "got 'many'"]),
         (["--states", "0"], ["states must", "got 0"]),
-        (["--method", "magic"], ["'magic'", "two-stage, mixture, em"]),
-        (["--scale", "odd"], ["'odd'", "raw, centered, standardized, cosine"]),
+        (["--method", "magic"], ["'magic'", "mixture, two-stage, em"]),
+        (["--scale", "raw"], ["--scale must be left out with --method mixture", "'raw'", "--method two-stage"]),
+        (["--method", "em", "--scale", "odd"], ["'odd'", "raw, centered, standardized, cosine"]),
         (["--person", "who"], ["'who'", "userId"]),
         (["--person", "usrId"], ["did you mean 'userId'?"]),
         (["--layout", "tall"], ["layout must", "got 'tall'"]),

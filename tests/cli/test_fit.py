@@ -16,14 +16,14 @@ from lpbandits.io.atomic import as_parquet
 from tests.cli.invoke import json_output, output
 from tests.fuzz.commands import run
 
-COSINE = ["--states", "2", "--scale", "cosine"]
+TWO = ["--states", "2"]
 
 
 def test_fit_recovers_the_states(log: Path, tmp_path: Path) -> None:
-    content = json_output("fit", log, *COSINE, "--out", tmp_path / "model.json")
+    content = json_output("fit", log, *TWO, "--out", tmp_path / "model.json")
     keys = "people actions ratings dropped states shares log_likelihood heldout_log_likelihood"
     assert {*keys.split(), "count_variance_explained", "seconds"} <= set(content)
-    assert {"read", "cluster"} <= set(content["seconds"])
+    assert {"read", "mixture: starts"} <= set(content["seconds"])
     assert (content["people"], content["actions"], content["ratings"]) == (40, 4, 160)
     model = lpb.PreferenceModel.load(tmp_path / "model.json")
     assert {tuple(row) for row in model.orderings.tolist()} == {(0, 1, 2, 3), (3, 2, 1, 0)}
@@ -31,10 +31,19 @@ def test_fit_recovers_the_states(log: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(model.prior, [0.5, 0.5])
 
 
+def test_the_default_method_is_that_of_the_library(log: Path, tmp_path: Path) -> None:
+    output("fit", log, *TWO, "--out", tmp_path / "model.json")
+    model = lpb.PreferenceModel.load(tmp_path / "model.json")
+    assert model.provenance["report"]["method"] == "mixture"
+    assert lpb.fit_states(lpb.read_ratings(log), states=2).model == model
+    output("fit", log, *TWO, "--method", "two-stage", "--scale", "raw", "--out", tmp_path / "model.json")
+    assert lpb.PreferenceModel.load(tmp_path / "model.json").provenance["settings"]["scale"] == "raw"
+
+
 @pytest.mark.parametrize("method", ["two-stage", "em"])
 def test_fit_and_inspect_show_how_states_were_chosen(log: Path, method: str, tmp_path: Path) -> None:
     path, out = tmp_path / "model.json", tmp_path / "out"
-    text = output("fit", log, "--states", "auto", "--method", method, "--scale", "cosine", "--out", path)
+    text = output("fit", log, "--states", "auto", "--method", method, "--out", path)
     for words in ("160 ratings by 40 people of 4 actions", "How many states?", "the fewest states"):
         assert words in text
     assert [line.split()[0] for line in text.splitlines() if "← chosen" in line] == ["2"]
@@ -48,7 +57,7 @@ def test_fit_and_inspect_show_how_states_were_chosen(log: Path, method: str, tmp
 def test_fit_reports_uncertainty_and_shrinks_by_default(log: Path, tmp_path: Path) -> None:
     models = {}
     for word in ("--shrink", "--no-shrink"):
-        assert "pairs right" in output("fit", log, *COSINE, word, "--out", tmp_path / "model.json")
+        assert "pairs right" in output("fit", log, *TWO, word, "--out", tmp_path / "model.json")
         models[word] = lpb.PreferenceModel.load(tmp_path / "model.json")
     for model in models.values():
         assert model.errors is not None
@@ -133,7 +142,7 @@ def test_inspect_shows_intervals_of_first_places(tmp_path: Path) -> None:
 
 def test_fit_reports_filtered_people(log: Path) -> None:
     log.write_text(log.read_text() + "99,10,1.0\n")
-    assert "dropped people below --min-person: 1" in output("fit", log, *COSINE, "--min-person", "2")
+    assert "dropped people below --min-person: 1" in output("fit", log, *TWO, "--min-person", "2")
 
 
 def test_fit_options_of_reading(tmp_path: Path) -> None:
@@ -164,7 +173,7 @@ def test_names_that_are_not_utf8(log: Path, tmp_path: Path, kind: str) -> None:
         content = as_parquet(table) if kind == "parquet" else log.read_bytes()
         source.write_bytes(gzip.compress(content) if kind == "csv.gz" else content)
     model, people, decisions = (place / name for name in ("m.json", "people.csv", "decisions.parquet"))
-    fitted = json_output("fit", source, *COSINE, "--out", model, "--assignments", people)
+    fitted = json_output("fit", source, *TWO, "--out", model, "--assignments", people)
     assert (fitted["people"], fitted["out"]) == (40, str(model))
     assert len(people.read_text().splitlines()) == 41
     assert json_output("decide", source, "--model", model, "--out", decisions)["decided"] == 40

@@ -30,8 +30,8 @@ def evaluate(
     states: str = typer.Option("auto", help="Number of latent states, or **auto**: select on the development set."),
     scale: str | None = typer.Option(
         None,
-        show_default="selected",
-        help="Features for clustering, as for `lpb fit`: cosine, raw, centered or standardized.",
+        show_default="try mixture, and two-stage with cosine",
+        help="Try only the two-stage method, on this scale: cosine, raw, centered or standardized.",
     ),
     rounds: int = typer.Option(
         20, help="Rounds per person, limited to half of the actions they rated (without --repeats)."

@@ -30,7 +30,7 @@ def fit(
     duplicates: options.Duplicates = "error",
     decimal_comma: options.DecimalComma = False,
     method: str = typer.Option(
-        "two-stage",
+        "mixture",
         help="**mixture** (of Gaussians, then Bradley-Terry), **two-stage** (the paper's: cluster, then Bradley-Terry) "
         "or **em** (mixture of Bradley-Terry models).",
     ),

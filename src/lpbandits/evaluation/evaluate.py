@@ -63,12 +63,14 @@ def evaluate(
     model
         A model to evaluate. With `new_people`, or if it does not record its settings, it is used unchanged; otherwise
         it is refitted with the same settings, without the held-out people. Without a model the number of states and the
-        clustering scale are selected on the development set.
+        fitting method, a mixture or clusters, are selected on the development set.
     new_people
         Use `model` unchanged: none of these people are in its training data. A model does not record its people, so
         this cannot be checked.
-    states, scale
-        Fix the number of states or the clustering scale.
+    states
+        Fix the number of states.
+    scale
+        Try only the two-stage method, with this clustering scale.
     policies
         Names of registered policies, "random", "popular", "item-knn", "ease", "ceiling" or "best-possible"; by default
         these six and "ts-top", "lpbts", "lpb-utility", "lpb-ids" and "taste". "popular" is always included.

@@ -8,6 +8,7 @@ from lpbandits import validate
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.estimator import Estimator, States
+from lpbandits.fit.mixture import Mixture
 from lpbandits.fit.pipeline import fit_states
 from lpbandits.fit.provenance import Provenance
 from lpbandits.fit.taste.tuning import TasteFit, TasteReport, fit_taste
@@ -20,9 +21,11 @@ from lpbandits.typing import Json
 from lpbandits.worlds.replay import align
 
 STATES = (2, 5, 10)
-SCALES = ("cosine", "raw")
 RESTARTS = 3
 """Restarts of KMeans; fewer than by default, since several settings are tried."""
+
+STARTS = 8
+"""Starts of a mixture; fewer than by default for the same reason."""
 
 MIN_PEOPLE_PER_STATE = 5
 """Minimum number of training people per state."""
@@ -78,20 +81,23 @@ class FitConfig:
 def settings_to_try(
     people: int, *, states: int | str = "auto", scale: str | None = None, seed: int = 0
 ) -> list[FitConfig]:
-    """Return the settings to try: every number of states with every scale, unless one of them is given.
+    """Return the settings to try: every number of states, unless it is given, with a mixture and with clusters.
 
-    >>> [(one.states, one.estimator.settings()["scale"]) for one in settings_to_try(60)]
-    [(2, 'cosine'), (2, 'raw'), (5, 'cosine'), (5, 'raw'), (10, 'cosine'), (10, 'raw')]
+    With a clustering scale, only clusters on it are tried.
+
+    >>> [(one.states, one.estimator.method) for one in settings_to_try(30)]
+    [(2, 'mixture'), (2, 'two-stage'), (5, 'mixture'), (5, 'two-stage')]
+    >>> [(one.states, one.estimator.settings()["scale"]) for one in settings_to_try(30, scale="raw")]
+    [(2, 'raw'), (5, 'raw')]
     """
     if states == "auto":
         numbers = [m for m in STATES if MIN_PEOPLE_PER_STATE * m <= people] or [1]
     else:
         numbers = [validate.as_count(states, "states", high=people)]
-    return [
-        FitConfig(TwoStage(scale=one, restarts=RESTARTS, seed=seed), m)  # type: ignore[arg-type] # TwoStage checks it
-        for m in numbers
-        for one in (SCALES if scale is None else (scale,))
-    ]
+    estimators: list[Estimator] = [Mixture(restarts=STARTS, seed=seed), TwoStage(restarts=RESTARTS, seed=seed)]
+    if scale is not None:
+        estimators = [TwoStage(scale=scale, restarts=RESTARTS, seed=seed)]  # type: ignore[arg-type] # it checks this
+    return [FitConfig(one, m) for m in numbers for one in estimators]
 
 
 @dataclass(frozen=True, eq=False)

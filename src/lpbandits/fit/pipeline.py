@@ -16,6 +16,7 @@ from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.clusters import SLOW_KMEANS_RATINGS
 from lpbandits.fit.estimator import Estimator, States, as_estimator, fit_options
+from lpbandits.fit.mixture import Mixture
 from lpbandits.fit.report import Fit
 from lpbandits.fit.selection import CANDIDATES, candidates_up_to, choose_states, draw_holdout, score_fit
 from lpbandits.fit.state_means import state_means
@@ -27,6 +28,9 @@ from lpbandits.io.paths import as_path
 from lpbandits.parallel import Threads, Workers, executor_for, one_thread
 from lpbandits.parallel.workers import as_workers
 from lpbandits.progress import Progress, Stopwatch
+
+DEFAULT = Mixture()
+"""Default method, see ADR 27."""
 
 
 @contextlib.contextmanager
@@ -67,7 +71,7 @@ def open_blocks(
 @translate_errors("fitting states")
 def fit_states(
     ratings: Ratings | ChunkedRatings,
-    estimator: Estimator,
+    estimator: Estimator = DEFAULT,
     *,
     states: States = 5,
     max_states: int | None = None,
@@ -88,7 +92,7 @@ def fit_states(
     ratings
         A log in memory, or one on disk from `spill_ratings`, of which only a few blocks of people are in memory.
     estimator
-        `TwoStage(…)` or `Em(…)`.
+        `Mixture(…)`, `TwoStage(…)` or `Em(…)`.
     states
         Number of states, or "auto": that of `choose_states`, for every estimator.
     max_states
@@ -97,8 +101,8 @@ def fit_states(
         Maximum number of comparisons per person: a random subset, weighted so that expected counts stay the same.
     heldout
         Share of people held out to score the fit in the report: a second model is fitted without them; 0 skips this. On
-        a log of more than five million ratings, `TwoStage` with a given number of states and without
-        `pairs_per_person` reuses the clusters for the second fit.
+        a log of more than five million ratings without `pairs_per_person`, `Mixture` and `TwoStage` reuse the states of
+        all people for the second fit.
     taste
         Also fit a `TasteModel`, for the policy "taste".
     names
@@ -122,9 +126,8 @@ def fit_states(
 
     Examples
     --------
-    >>> from lpbandits import TwoStage
     >>> rows = [(n, a, a if n < 6 else -a) for n in range(10) for a in range(3)]
-    >>> fit = fit_states(Ratings.from_arrays(*zip(*rows)), TwoStage(seed=1), states=2)
+    >>> fit = fit_states(Ratings.from_arrays(*zip(*rows)), states=2)
     >>> fit.report.people, fit.report.comparisons, round(fit.report.log_likelihood, 3)
     (10, 30.0, -0.29)
     >>> fit.model.means.round(1).tolist()
@@ -152,7 +155,7 @@ def fit_states(
             with Stopwatch(seconds=watch.seconds).part("how many states"):  # `choose_states` reports its own progress
                 curve = choose_states(log, candidates=numbers, seed=seed, progress=progress)
             states = curve.states
-        # Avoid a second KMeans: `TwoStage` fits the states with and without the held-out people to the same clusters.
+        # Avoid a second search for states: with and without the held-out people, the same members are fitted.
         reuse_clusters = share > 0 and cap is None and len(ratings) > SLOW_KMEANS_RATINGS
         holdout = np.isin(np.arange(people), draw_holdout(people, share, seed)[1]) if reuse_clusters else None
         estimate = estimator(log, states, pairs_per_person=cap, holdout=holdout, watch=watch).distinct()

@@ -14,7 +14,7 @@ from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.typing import Json
 
-METHODS: dict[str, type[TwoStage | Mixture | Em]] = {one.method: one for one in (TwoStage, Mixture, Em)}
+METHODS: dict[str, type[TwoStage | Mixture | Em]] = {one.method: one for one in (Mixture, TwoStage, Em)}
 
 MAX_NUMBER = 10**9
 
