@@ -29,9 +29,14 @@ TWO = [[0, 1, 2], [2, 1, 0]]
         ([0, 1, 2], ["orderings", "one row per state", "got shape (3,)"]),
         ([], ["orderings", "one row per state"]),
         ([[]], ["orderings", "one row per state"]),
-        ([[[0, 1]]], ["orderings", "got shape"]),
+        ([[[0, 1], []]], ["tier of ordering 0", "one or more actions"]),
+        ([[[0, [1]]]], ["tier of ordering 0", "one or more actions"]),
+        ([[[0, 1]], [[1, 0]]], ["orderings 0 and 1 are equal"]),
+        ([[[0, 1], 1]], ["action 1 appears twice in ordering 0"]),
         (None, ["orderings", "got shape"]),
-        ([["a", "b"]], ["orderings", "got text", "actions=[…]"]),
+        ([["a", "b"], ["a", "c"]], ["ordering 1", "'c'"]),
+        ([["a", "b"], ["b"]], ["ordering 1", "lacks 'a'"]),
+        ([["a", "b", "a"]], ["'a' appears twice in ordering 0"]),
         ([[True, False]], ["orderings", "got bool"]),
         ([[0, 1, 2], [2, 1, np.nan]], ["orderings[1, 2]", "got nan"]),
         ([[0.0, 1.5, 2.0]], ["orderings[0, 1]", "got 1.5"]),
@@ -212,3 +217,38 @@ def test_logits_are_finite_at_utilities_of_0_and_1() -> None:
     assert logits is not None
     np.testing.assert_allclose(logits[0, 1], np.log(3))
     assert np.isfinite(logits).all()
+
+
+def test_orderings_may_hold_labels_and_tiers() -> None:
+    model = PreferenceModel([["a", ["c", "b"], "d"], ["d", "c", "b", "a"]], state_names=["calm", "bold"])
+    assert model.actions == ("a", "c", "b", "d")
+    assert model.orderings.tolist() == [[0, 1, 2, 3], [3, 1, 2, 0]]
+    assert model.tiers == ((1, 2, 1), (1, 1, 1, 1))
+    assert model == PreferenceModel(
+        [[0, [2, 1], 3], [3, 1, 2, 0]], actions=["a", "c", "b", "d"], state_names=["calm", "bold"]
+    )
+    assert PreferenceModel.from_dict(model.to_dict()) == model == model.replace()
+    assert [model.state_name(z) for z in range(2)] == ["calm", "bold"]
+
+
+def test_labels_follow_the_given_actions() -> None:
+    model = PreferenceModel([["b", "a"], ["a", "b"]], actions=["a", "b"])
+    assert model.orderings.tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(InvalidInput, match="'c'.*actions"):
+        PreferenceModel([["a", "c"]], actions=["a", "b"])
+
+
+def test_tiers_of_one_action_are_an_ordering() -> None:
+    model = PreferenceModel([[[0], [1]], [[1], [0]]])
+    assert model.tiers is None
+    assert model == PreferenceModel([[0, 1], [1, 0]])
+    assert model.to_dict()["version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("tiers", "message"),
+    [([[2]], "each of the 2 states, got 1"), ([[2], [1]], "add up to the 2 actions, got 1"), ([[2], [0, 2]], "got 0")],
+)
+def test_bad_sizes_of_tiers_are_named(tiers: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        PreferenceModel([[0, 1], [1, 0]], tiers=tiers)

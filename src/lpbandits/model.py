@@ -19,7 +19,7 @@ from lpbandits.typing import FloatArray, IntArray, Json, Label
 
 FORMAT = "lpbandits-model"
 VERSIONS = {
-    4: ("tiers", "rewards", "state_names", "covariates"),
+    4: ("tiers", "rewards", "state_names"),
     3: ("noise", "names", "popular"),
     2: ("errors", "taste"),
     1: (),
@@ -30,7 +30,10 @@ A model is written in the lowest version that has all its fields, so that equal 
 release.
 """
 
-FIELDS = ("actions", "orderings", "prior", "means", "utilities", "errors", "taste", "noise", "names", "popular")
+FIELDS = (
+    *("actions", "orderings", "prior", "means", "utilities", "errors", "taste", "noise", "names", "popular"),
+    *("tiers", "rewards", "state_names"),
+)
 """Fields of a model besides its records, `provenance` and `evaluation`."""
 
 ALWAYS_STORED = ("means", "utilities")
@@ -48,9 +51,10 @@ class PreferenceModel:
     Parameters
     ----------
     orderings
-        m×k: row z holds all actions 0..k-1, most preferred first. Rows must differ.
+        m×k: row z holds all actions, most preferred first, as indices 0..k-1 or as labels (text). Rows must differ. A
+        nested list is a tier: a group of actions about whose order within the group nothing is known.
     actions
-        Label (str or int) of each action; by default its index.
+        Label (str or int) of each action; by default its index, or the labels of the first ordering.
     prior
         Probability of each state; uniform by default.
     means
@@ -68,6 +72,12 @@ class PreferenceModel:
         Display name of each action, such as a title; by default its label.
     popular
         One ordering of all actions by popularity over all people, for the policy `popular`.
+    tiers
+        Sizes of each state's tiers along its ordering, instead of nested lists in `orderings`.
+    rewards
+        Family of the rewards: "gaussian", "bernoulli" or "poisson". Policies use it unless they are told another.
+    state_names
+        Display name of each state.
     provenance
         How the model was made: any JSON object.
     evaluation
@@ -83,6 +93,9 @@ class PreferenceModel:
     [2, 1, 0]
     >>> float(model.kendall[0, 1])
     1.0
+    >>> tiered = PreferenceModel([["rest", ["drug A", "drug B"]], ["drug B", "drug A", "rest"]])
+    >>> tiered.actions, tiered.tiers
+    (('rest', 'drug A', 'drug B'), ((1, 2), (1, 1, 1)))
     """
 
     def __init__(
@@ -98,13 +111,18 @@ class PreferenceModel:
         noise: float | None = None,
         names: Sequence[str] | None = None,
         popular: Any = None,
+        tiers: Any = None,
+        rewards: str | None = None,
+        state_names: Sequence[str] | None = None,
         provenance: Mapping[str, Any] | None = None,
         evaluation: Mapping[str, Any] | None = None,
     ) -> None:
         with translate_errors("making a model"):
-            self.orderings: IntArray = frozen_array(model_fields.as_orderings(orderings))
+            read = model_fields.read_orderings(orderings, actions, tiers)
+            self.orderings: IntArray = frozen_array(read.rows)
+            self.tiers = read.tiers
             m, k = self.orderings.shape
-            self.actions: tuple[Label, ...] = validate.as_labels(actions, k)
+            self.actions: tuple[Label, ...] = validate.as_labels(read.labels or actions, k)
             self.prior: FloatArray = frozen_array(model_fields.as_prior(prior, m))
             self.means = model_fields.as_means(means, self.orderings)
             self.utilities = model_fields.as_utilities(utilities, (m, k))
@@ -113,6 +131,8 @@ class PreferenceModel:
             self.noise = model_fields.as_noise(noise)
             self.names: tuple[str, ...] | None = model_fields.as_names(names, k)
             self.popular: IntArray | None = model_fields.as_popular(popular, k)
+            self.rewards = model_fields.as_family(rewards)
+            self.state_names = model_fields.as_names(state_names, m, name="state_names", of="states")
             self.provenance: Json = frozen({} if provenance is None else validate.as_json(provenance, "provenance"))
             self.evaluation: Json | None = None
             if evaluation is not None:
@@ -191,6 +211,10 @@ class PreferenceModel:
     def name_of(self, action: int) -> str:
         """Return the display name of an action, by index."""
         return str(self.actions[action]) if self.names is None else self.names[action]
+
+    def state_name(self, state: int) -> str:
+        """Return the display name of a state, by index."""
+        return f"state {state}" if self.state_names is None else self.state_names[state]
 
     def to_dict(self) -> Json:
         """Return a new JSON object with the format, version and content hash."""
@@ -278,4 +302,6 @@ def _plain(part: Any) -> Any:
     """Return a field of a model as a JSON value."""
     if isinstance(part, np.ndarray):
         return part.tolist()
-    return part.to_dict() if isinstance(part, TasteModel) else list(part) if isinstance(part, tuple) else part
+    if isinstance(part, tuple):
+        return [_plain(inner) for inner in part]
+    return part.to_dict() if isinstance(part, TasteModel) else part
