@@ -234,7 +234,7 @@ def test_orderings_may_hold_labels_and_tiers() -> None:
 def test_labels_follow_the_given_actions() -> None:
     model = PreferenceModel([["b", "a"], ["a", "b"]], actions=["a", "b"])
     assert model.orderings.tolist() == [[1, 0], [0, 1]]
-    with pytest.raises(InvalidInput, match="'c'.*actions"):
+    with pytest.raises(InvalidInput, match=r"'c'.*actions"):
         PreferenceModel([["a", "c"]], actions=["a", "b"])
 
 

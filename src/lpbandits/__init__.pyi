@@ -21,6 +21,7 @@ from .errors import FileFormatError as FileFormatError
 from .errors import InvalidInput as InvalidInput
 from .errors import LockInWarning as LockInWarning
 from .errors import LpbError as LpbError
+from .errors import NoiseWarning as NoiseWarning
 from .errors import NotSupported as NotSupported
 from .errors import ResourceError as ResourceError
 from .errors import StalledWarning as StalledWarning
@@ -47,6 +48,7 @@ from .policies.baselines import DoubleTS as DoubleTS
 from .policies.baselines import Popular as Popular
 from .policies.baselines import Taste as Taste
 from .policies.baselines import Uniform as Uniform
+from .policies.choose import policy as policy
 from .policies.latent import MTS as MTS
 from .policies.latent import MUCB as MUCB
 from .policies.latent import LpbDuel as LpbDuel

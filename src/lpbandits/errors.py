@@ -11,6 +11,7 @@
     UserWarning
         ├── UncompiledWarning a plug-in function runs as plain Python
         ├── StalledWarning    a Dask cluster is silent; the work waits for it
+        ├── NoiseWarning      the noise that a policy is told contradicts the model's
         └── LockInWarning     a policy meant for actions that are given only once is used where actions repeat
 
 Messages have the form "name must be X, got Y; remedy". A call that raises leaves its object unchanged.
@@ -95,6 +96,19 @@ class StalledWarning(UserWarning):
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", StalledWarning)  # give up instead of waiting
+    """
+
+
+class NoiseWarning(UserWarning):
+    """The noise that a policy is told is more than three times larger or smaller than the noise of the model's log.
+
+    >>> from lpbandits import LpbTS, PreferenceModel
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     policy = LpbTS(PreferenceModel([[0, 1], [1, 0]], noise=15.0), noise=1.0)
+    >>> print(caught[0].message)
+    noise is 1, but that of the log that the model was fitted to is 15; leave noise out to use the model's, or give ...
     """
 
 

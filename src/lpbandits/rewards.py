@@ -121,33 +121,3 @@ def as_rewards(value: Any) -> Rewards:
     if not isinstance(value, Rewards):
         raise validate.invalid("rewards", 'Rewards(…), such as Rewards("bernoulli")', value)
     return value
-
-
-def rewards_of(
-    rewards: "str | Rewards", noise: float | None = None, noise_known: bool = True, *, gaussian_for_all: bool = False
-) -> Rewards:
-    """Return the `Rewards` that a policy's arguments describe; `rewards` is `Rewards` or a family.
-
-    With `gaussian_for_all` the policy treats all rewards as Gaussian, and every family may have a `noise`.
-
-    >>> rewards_of("poisson").family, rewards_of(Rewards(noise=2.0)).noise
-    ('poisson', 2.0)
-    """
-    if isinstance(rewards, Rewards):
-        for name, value, default in (("noise", noise, None), ("noise_known", noise_known, True)):
-            if value is not default:
-                raise validate.invalid(name, "left out if rewards is Rewards(…)", value)
-        return rewards
-    described = Rewards(rewards, noise, noise_known)  # type: ignore[arg-type] # Rewards validates the family
-    if not gaussian_for_all and described.family != "gaussian" and noise is not None:
-        raise validate.invalid("noise", f"left out for {described.family} rewards", noise)
-    return described
-
-
-def rewards_with_guess(rewards: "str | Rewards", noise: float | None = None, noise_known: bool = False) -> Rewards:
-    """Return the `Rewards` of a policy that learns the noise: `noise` is a guess unless `noise_known`."""
-    described = rewards_of(rewards, noise, gaussian_for_all=True)
-    known = isinstance(rewards, Rewards) or validate.as_flag(noise_known, "noise_known")
-    if known or described.family != "gaussian":
-        return described
-    return Rewards(noise=noise, noise_known=False, weight=GUESS_WEIGHT)

@@ -172,7 +172,7 @@ def test_decisions_do_not_depend_on_threads_pieces_or_other_people(
 ) -> None:
     model = model_for(lpb.Rewards(), k=K)
     past = sample_histories(GAUSSIAN[0], model)
-    expected = decide(lpb.LpbTS(model), past, seed=SEED).table()
+    expected = decide(lpb.LpbTS(model, noise=1.0), past, seed=SEED).table()
     monkeypatch.setattr("lpbandits.decisions.engine.THREAD_PEOPLE", 1)
     monkeypatch.setattr("lpbandits.decisions.engine.PIECE", 5)
     monkeypatch.setattr("lpbandits.decisions.engine.SLOW_PIECE", 10)
@@ -268,7 +268,7 @@ def test_plugins_can_decide() -> None:
     model = model_for(lpb.Rewards(), k=K)
     past = sample_histories(GAUSSIAN[0], model)
     decisions = decide(lpb.Policy(model, Plain(), Quiet()), past, seed=SEED)
-    expected = decide(lpb.LpbTS(model), past, seed=SEED)
+    expected = decide(lpb.LpbTS(model, noise=1.0), past, seed=SEED)
     np.testing.assert_array_equal(decisions.action, expected.action)
     np.testing.assert_array_equal(decisions.runner_up, expected.runner_up)
     assert np.isnan(decisions.probability).all()

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 import lpbandits as lpb
 from lpbandits.cli import app
-from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.decisions.files import Summary, decide_file
 from lpbandits.io.scratch import UNFINISHED
+from lpbandits.policies.choose import choose_policy
 from tests.conftest import taste_for
 
 MODEL = lpb.PreferenceModel(

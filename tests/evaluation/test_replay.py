@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import lpbandits as lpb
 from lpbandits.data import Ratings
-from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.evaluation.baselines import REFERENCES, in_order, item_knn, leave_one_out
 from lpbandits.evaluation.contestants import Contest
 from lpbandits.evaluation.replay import Replay, mean_scores
@@ -19,6 +18,7 @@ from lpbandits.evaluation.splits import splits
 from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import informative
 from lpbandits.parallel import Executor
+from lpbandits.policies.choose import choose_policy
 from lpbandits.progress import Stopwatch
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray

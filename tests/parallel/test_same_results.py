@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 import lpbandits as lpb
-from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.decisions.files import decide_file
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.reproduce import reproduce, run_case
 from lpbandits.paper.spec import Size
 from lpbandits.policies import POLICIES
+from lpbandits.policies.choose import choose_policy
 from tests.conftest import REWARDS, model_for, without_report
 from tests.logs import log_of
 

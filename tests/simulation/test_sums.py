@@ -60,6 +60,6 @@ def test_traces_are_kept_on_request() -> None:
     assert simulate(WORLD, ["lpbts"], people=2, rounds=6)["lpbts"].trace is None
     for draw in range(2):
         people = WORLD.draw(people=200, seed=0, draw=draw)
-        whole = rollout(lpb.LpbTS(people.model), people, rounds=6, seed=0, first_person=600 * draw)
+        whole = rollout(lpb.LpbTS(people.model, noise=1.0), people, rounds=6, seed=0, first_person=600 * draw)
         np.testing.assert_array_equal(kept.plays[600 * draw : 600 * (draw + 1)], whole.plays)
         np.testing.assert_array_equal(kept.mass[600 * draw : 600 * (draw + 1)], whole.mass)

@@ -65,7 +65,7 @@ class Explanation:
     share of wins.
 
     >>> from lpbandits import Agent, LpbTS, PreferenceModel
-    >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]])), seed=1)
+    >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]]), noise=1.0), seed=1)
     >>> agent.tell(0, 1.0); agent.tell(1, 3.0)
     >>> print(agent.explain())
     tried: 0 1 (×1), 1 3 (×1)

@@ -35,10 +35,16 @@ def decide(
     ),
     unknown: str = typer.Option("error", help="Outcomes of actions that are not in the model: **error** or **skip**."),
     escape_formulas: options.EscapeFormulas = False,
-    rewards: str = typer.Option("gaussian", help="Family of the rewards: gaussian, bernoulli or poisson."),
+    rewards: str | None = typer.Option(
+        None,
+        show_default="the model's, else gaussian",
+        help="Family of the rewards: **gaussian**, **bernoulli** or **poisson**.",
+    ),
     noise: float | None = typer.Option(
         None,
-        help="Standard deviation of Gaussian rewards; default the model's. A first guess if a policy estimates it.",
+        show_default="the model's, as a first guess",
+        help="Known standard deviation of Gaussian rewards. Policies on utilities (lpb-ids, …) take it as a first "
+        "guess.",
     ),
     rounds: int = typer.Option(
         200, help="Planned number of rounds per person, those of the history included, for policies that plan."
@@ -58,9 +64,9 @@ def decide(
 
     Example: `lpb decide --model model.json history.parquet --exclude-seen --out decisions.parquet`
     """
-    from lpbandits.decisions.choose_policy import choose_policy
     from lpbandits.decisions.files import decide_file
     from lpbandits.model import PreferenceModel
+    from lpbandits.policies.choose import choose_policy
 
     chosen_workers = options.workers_of(jobs, backend, address)
     chosen = choose_policy(

@@ -17,13 +17,13 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 
 from lpbandits import progress
-from lpbandits.errors import LockInWarning, StalledWarning, UncompiledWarning
+from lpbandits.errors import LockInWarning, NoiseWarning, StalledWarning, UncompiledWarning
 from lpbandits.text import LINE, display
 
 STAGE = 40
 """Maximum number of characters of a stage's name."""
 
-NOTES = (LockInWarning, StalledWarning, UncompiledWarning)
+NOTES = (LockInWarning, NoiseWarning, StalledWarning, UncompiledWarning)
 """Warnings that are printed as notes."""
 
 

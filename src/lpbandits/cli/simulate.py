@@ -70,8 +70,10 @@ def simulate(
     model: Path | None = typer.Option(None, help="Model file."),
     log: Path | None = typer.Option(None, help="Log of ratings, for --world replay."),
     least: int = typer.Option(20, help="Minimum number of ratings of a replayed person; at least --rounds."),
-    rewards: str = typer.Option(
-        "gaussian", help="Family of the rewards, with --model: **gaussian**, **bernoulli** or **poisson**."
+    rewards: str | None = typer.Option(
+        None,
+        show_default="the model's, else gaussian",
+        help="Family of the rewards, with --model: **gaussian**, **bernoulli** or **poisson**.",
     ),
     settings: list[str] = typer.Option([], "--set", help="Further setting of the world, name=value; can be repeated."),
     jobs: options.Jobs = None,
@@ -206,17 +208,19 @@ def world_of(name: str, chosen: dict[str, Any], settings: list[str]) -> "World":
 
 
 def _set_rewards(chosen: dict[str, Any], factory: Any) -> None:
-    """Combine the family and the noise into `Rewards`; the default noise of the world "means" is the model's."""
+    """Combine the family and the noise into `Rewards`, unless both are the model's."""
     from lpbandits.model import as_model
     from lpbandits.rewards import Rewards
     from lpbandits.worlds import MeansWorld
     from lpbandits.worlds.means import model_rewards
 
-    if not {"rewards", "noise"} & set(chosen):
-        return
-    family, noise = chosen.get("rewards", "gaussian"), chosen.pop("noise", None)
-    from_model = noise is None and factory is MeansWorld
-    chosen["rewards"] = model_rewards(as_model(chosen["model"]), family) if from_model else Rewards(family, noise)
+    of_model = as_model(chosen["model"]).rewards or "gaussian" if "model" in chosen else "gaussian"
+    family, noise = chosen.pop("rewards", of_model), chosen.pop("noise", None)
+    if noise is not None:
+        chosen["rewards"] = Rewards(family, noise)
+    elif family != of_model:
+        from_model = factory is MeansWorld
+        chosen["rewards"] = model_rewards(chosen["model"], family) if from_model else Rewards(family)
 
 
 def _value(text: str) -> Any:

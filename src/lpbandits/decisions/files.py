@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.decisions.choose_policy import Chosen
 from lpbandits.decisions.decide import decision_table
 from lpbandits.decisions.engine import Engine
 from lpbandits.decisions.inputs import OUTCOMES_PER_BATCH, AllowedActions, open_history, read_labels
@@ -18,6 +17,7 @@ from lpbandits.errors import translate_errors
 from lpbandits.io.atomic import check_table_path, write_part, write_stream
 from lpbandits.io.compressed import temporary_folder
 from lpbandits.parallel import Workers
+from lpbandits.policies.choose import Chosen
 from lpbandits.progress import Progress
 from lpbandits.typing import Json
 

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lpbandits.data.ratings import Ratings
-from lpbandits.decisions.choose_policy import choose_policy
 from lpbandits.evaluation.baselines import REFERENCES, ceiling, in_order
 from lpbandits.evaluation.replay import Replay, play_recorded
 from lpbandits.fit.taste.moments import Moments, moments
@@ -16,6 +15,7 @@ from lpbandits.fit.taste.popularity import as_standardized
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Executor
 from lpbandits.policies import entry_of
+from lpbandits.policies.choose import choose_policy
 from lpbandits.policies.evidences.taste import taste_of
 from lpbandits.policies.registry import NOTHING, TASTES
 from lpbandits.progress import Stopwatch

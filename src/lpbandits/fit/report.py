@@ -191,6 +191,7 @@ class Fit:
             errors=np.minimum(estimate.errors, MAX_LOGIT_ERROR),
             means=means.means,
             noise=means.noise,
+            rewards=means.rewards,
             popular=popular,
             taste=taste.taste,
             provenance={

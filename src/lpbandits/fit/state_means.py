@@ -39,6 +39,8 @@ class StateMeans(NamedTuple):
 
     means: FloatArray
     noise: float
+    rewards: str | None = None
+    """"bernoulli" if all ratings are 0 or 1."""
 
 
 def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | None = None) -> StateMeans:
@@ -71,7 +73,9 @@ def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | No
     means = np.clip(_rounded(means, sample, highest - lowest), low, high)
     squares = float(reduce_add(blocks.map(_squares, means, per_person=per_person)))
     noise = math.sqrt(squares / max(int(blocks.log.counts.sum()) - n_levels, 1))
-    return StateMeans(means, min(max(noise, MIN_NOISE * ((high - low) or 1.0)), validate.MAX_ABS_VALUE))
+    noise = min(max(noise, MIN_NOISE * ((high - low) or 1.0)), validate.MAX_ABS_VALUE)
+    binary = highest <= 1 and all(are_counts for _, _, are_counts in ranges)
+    return StateMeans(means, noise, "bernoulli" if binary else None)
 
 
 def _block_range(block: Ratings, _: Threads) -> tuple[float, float, bool]:

@@ -5,10 +5,11 @@ of each allowed action (see `Policy`). `rewards` is as in `LpbTS`.
 """
 
 from lpbandits.model import PreferenceModel
+from lpbandits.policies.assumed import assumed_rewards
 from lpbandits.policies.evidences import Standing, Tally, TasteEvidence, Wins
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.rules import AnyAction, DoubleThompson, Greedy, Popularity, Thompson, UpperBound
-from lpbandits.rewards import Rewards, rewards_of
+from lpbandits.rewards import Rewards
 
 
 class TS(Policy):
@@ -38,13 +39,13 @@ class TS(Policy):
         model: PreferenceModel,
         *,
         noise: float | None = None,
-        rewards: str | Rewards = "gaussian",
+        rewards: str | Rewards | None = None,
         prior_mean: float = Thompson.prior_mean,
         prior_sd: float = Thompson.prior_sd,
         top: bool = False,
         explore: float = 0.0,
     ) -> None:
-        family = rewards_of(rewards, noise, gaussian_for_all=True)
+        family = assumed_rewards(model, rewards, noise, known=True, any_family=True)
         super().__init__(model, Tally(family), Thompson(prior_mean, prior_sd, top), explore)
 
 
@@ -67,11 +68,12 @@ class UCB(Policy):
         model: PreferenceModel,
         *,
         noise: float | None = None,
-        rewards: str | Rewards = "gaussian",
+        rewards: str | Rewards | None = None,
         top: bool = False,
         explore: float = 0.0,
     ) -> None:
-        super().__init__(model, Tally(rewards_of(rewards, noise, gaussian_for_all=True)), UpperBound(top), explore)
+        family = assumed_rewards(model, rewards, noise, known=True, any_family=True)
+        super().__init__(model, Tally(family), UpperBound(top), explore)
 
 
 class DoubleTS(Policy):
@@ -123,11 +125,11 @@ class Taste(Policy):
         self,
         model: PreferenceModel,
         *,
-        rewards: str | Rewards = "gaussian",
+        rewards: str | Rewards | None = None,
         lasting: float | None = None,
         explore: float = 0.0,
     ) -> None:
-        super().__init__(model, TasteEvidence(rewards_of(rewards), lasting), Greedy(), explore)
+        super().__init__(model, TasteEvidence(assumed_rewards(model, rewards), lasting), Greedy(), explore)
 
 
 class Popular(Policy):
@@ -145,8 +147,8 @@ class Popular(Policy):
     0
     """
 
-    def __init__(self, model: PreferenceModel, *, rewards: str | Rewards = "gaussian", explore: float = 0.0) -> None:
-        super().__init__(model, Standing(rewards_of(rewards)), Popularity(), explore)
+    def __init__(self, model: PreferenceModel, *, rewards: str | Rewards | None = None, explore: float = 0.0) -> None:
+        super().__init__(model, Standing(assumed_rewards(model, rewards)), Popularity(), explore)
 
 
 class Uniform(Policy):
@@ -159,5 +161,5 @@ class Uniform(Policy):
     [0.25, 0.25, 0.25, 0.25]
     """
 
-    def __init__(self, model: PreferenceModel, *, rewards: str | Rewards = "gaussian", explore: float = 0.0) -> None:
-        super().__init__(model, Tally(rewards_of(rewards)), AnyAction(), explore)
+    def __init__(self, model: PreferenceModel, *, rewards: str | Rewards | None = None, explore: float = 0.0) -> None:
+        super().__init__(model, Tally(assumed_rewards(model, rewards, known=True)), AnyAction(), explore)

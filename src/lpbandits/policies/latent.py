@@ -9,9 +9,10 @@ from collections.abc import Callable
 from lpbandits import validate
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import evidences, rules
+from lpbandits.policies.assumed import assumed_rewards
 from lpbandits.policies.base import Evidence
 from lpbandits.policies.policy import Policy
-from lpbandits.rewards import Rewards, rewards_of, rewards_with_guess
+from lpbandits.rewards import Rewards
 
 LIKELIHOODS: dict[str, Callable[[Rewards], Evidence]] = {
     "refit": evidences.Refit,
@@ -30,11 +31,13 @@ class LpbTS(Policy):
     Parameters
     ----------
     noise
-        Standard deviation of Gaussian rewards, 1 by default.
+        Standard deviation of Gaussian rewards. By default the model's noise is a first guess, which each person's
+        rewards correct; without one, the noise is estimated from the person's rewards. A given noise is exact.
     noise_known
-        False: `noise` is a guess, which each person's rewards correct.
+        False: a given `noise` is only a guess. True: the noise, by default the model's or 1, is exact.
     rewards
-        "gaussian", "bernoulli" or "poisson"; or `Rewards(…)`, in place of `noise` and `noise_known`.
+        "gaussian", "bernoulli" or "poisson"; or `Rewards(…)`, in place of `noise` and `noise_known`. By default the
+        model's, else Gaussian.
     likelihood
         "refit" scores a state by all data at its refitted means, an upper bound of its marginal likelihood;
         "incremental" adds only the newest reward's term each round, as in the paper's expanded algorithm; "marginal" is
@@ -59,14 +62,16 @@ class LpbTS(Policy):
         model: PreferenceModel,
         *,
         noise: float | None = None,
-        noise_known: bool = True,
-        rewards: str | Rewards = "gaussian",
+        noise_known: bool | None = None,
+        rewards: str | Rewards | None = None,
         likelihood: str = "refit",
         first: str = "prior",
         explore: float = 0.0,
     ) -> None:
         evidence = LIKELIHOODS[validate.as_choice(likelihood, "likelihood", LIKELIHOODS)]
-        super().__init__(model, evidence(rewards_of(rewards, noise, noise_known)), rules.Sample(first), explore)
+        known = True if likelihood == "incremental" else None
+        family = assumed_rewards(model, rewards, noise, noise_known, known=known)
+        super().__init__(model, evidence(family), rules.Sample(first), explore)
 
 
 class LpbPaired(Policy):
@@ -89,11 +94,13 @@ class LpbPaired(Policy):
         model: PreferenceModel,
         *,
         margin: float | None = None,
-        rewards: str | Rewards = "gaussian",
+        rewards: str | Rewards | None = None,
         first: str = "prior",
         explore: float = 0.0,
     ) -> None:
-        super().__init__(model, evidences.Paired(margin, rewards_of(rewards)), rules.Sample(first), explore)
+        super().__init__(
+            model, evidences.Paired(margin, assumed_rewards(model, rewards, known=True)), rules.Sample(first), explore
+        )
 
 
 class LpbUtility(Policy):
@@ -108,7 +115,7 @@ class LpbUtility(Policy):
     ----------
     noise
         Standard deviation of rewards of any family: a prior guess that counts as five rewards. By default the guess is
-        the spread of all of the person's rewards.
+        the model's noise, else the spread of all of the person's rewards.
     noise_known
         True: the noise is exact.
     slack
@@ -132,13 +139,13 @@ class LpbUtility(Policy):
         model: PreferenceModel,
         *,
         noise: float | None = None,
-        noise_known: bool = False,
-        rewards: str | Rewards = "gaussian",
+        noise_known: bool | None = None,
+        rewards: str | Rewards | None = None,
         slack: float = 0.02,
         isotonic: float = 0.5,
         explore: float = 0.0,
     ) -> None:
-        family = rewards_with_guess(rewards, noise, noise_known)
+        family = assumed_rewards(model, rewards, noise, noise_known, known=False, any_family=True)
         super().__init__(model, evidences.Utility(family, slack, isotonic), rules.BestExpected(), explore)
 
 
@@ -164,14 +171,14 @@ class LpbIDS(Policy):
         model: PreferenceModel,
         *,
         noise: float | None = None,
-        noise_known: bool = False,
-        rewards: str | Rewards = "gaussian",
+        noise_known: bool | None = None,
+        rewards: str | Rewards | None = None,
         slack: float = 0.02,
         isotonic: float = 0.5,
         hope: float = 0.6,
         explore: float = 0.0,
     ) -> None:
-        family = rewards_with_guess(rewards, noise, noise_known)
+        family = assumed_rewards(model, rewards, noise, noise_known, known=False, any_family=True)
         super().__init__(model, evidences.Utility(family, slack, isotonic), rules.InformationDirected(hope), explore)
 
 
@@ -200,13 +207,13 @@ class LpbHorizon(Policy):
         *,
         rounds: int = 20,
         noise: float | None = None,
-        noise_known: bool = False,
-        rewards: str | Rewards = "gaussian",
+        noise_known: bool | None = None,
+        rewards: str | Rewards | None = None,
         slack: float = 0.02,
         isotonic: float = 0.25,
         explore: float = 0.0,
     ) -> None:
-        family = rewards_with_guess(rewards, noise, noise_known)
+        family = assumed_rewards(model, rewards, noise, noise_known, known=False, any_family=True)
         super().__init__(model, evidences.Utility(family, slack, isotonic), rules.KnowledgeGradient(rounds), explore)
 
 
@@ -252,12 +259,12 @@ class MTS(Policy):
         model: PreferenceModel,
         *,
         noise: float | None = None,
-        noise_known: bool = True,
-        rewards: str | Rewards = "gaussian",
+        noise_known: bool | None = None,
+        rewards: str | Rewards | None = None,
         first: str = "prior",
         explore: float = 0.0,
     ) -> None:
-        family = rewards_of(rewards, noise, noise_known)
+        family = assumed_rewards(model, rewards, noise, noise_known)
         super().__init__(model, evidences.KnownMeans(family), rules.Sample(first), explore)
 
 
@@ -294,10 +301,10 @@ class MUCB(Policy):
         model: PreferenceModel,
         *,
         noise: float | None = None,
-        rewards: str | Rewards = "gaussian",
+        rewards: str | Rewards | None = None,
         rounds: int = 200,
         slack: float = 0.0,
         explore: float = 0.0,
     ) -> None:
-        family = rewards_of(rewards, noise, gaussian_for_all=True)
+        family = assumed_rewards(model, rewards, noise, known=True, any_family=True)
         super().__init__(model, evidences.Consistency(family, rounds, slack), rules.Optimism(), explore)

@@ -22,7 +22,7 @@ GROUP = "lpbandits"
 
 @dataclass(frozen=True)
 class Setting:
-    """What a policy is built from: model, rewards, number of rounds and first action.
+    """What a policy is built from: model, rewards, number of rounds, first action, and whether the noise is exact.
 
     The `settings()` of an evidence or a rule are its own numbers, not a `Setting`.
 
@@ -34,6 +34,12 @@ class Setting:
     rewards: Rewards
     rounds: int = 200
     first: str = "prior"
+    noise_known: bool | None = None
+
+    @property
+    def guess(self) -> Rewards:
+        """The rewards for a policy that learns the noise: a first guess, unless the noise is said to be exact."""
+        return self.rewards if self.noise_known else self.rewards.as_guess
 
     def __post_init__(self) -> None:
         as_model(self.model)

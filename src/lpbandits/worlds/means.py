@@ -8,7 +8,8 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.rewards import MIN_NOISE, Family, Rewards, as_noise, as_rewards
+from lpbandits.policies.assumed import assumed_rewards
+from lpbandits.rewards import MIN_NOISE, Rewards, as_noise, as_rewards
 from lpbandits.typing import FloatArray, IntArray, Json
 from lpbandits.worlds.base import Population
 
@@ -25,9 +26,10 @@ class MeansWorld:
     truth
         State of each person, if `means` has one row per person.
     rewards
-        Family and noise of the rewards; by default Gaussian with the model's noise, or 1.
+        Family and noise of the rewards; by default the model's, else Gaussian with noise 1.
     assumed_noise
-        Noise that policies assume; by default that of the rewards.
+        Noise that policies assume. By default that of given `rewards`; else the model's noise as a first guess, as in
+        `policy(model)`.
 
     Examples
     --------
@@ -49,7 +51,7 @@ class MeansWorld:
     ) -> None:
         self.model = as_model(model)
         self.rewards = model_rewards(model) if rewards is None else as_rewards(rewards)
-        self.assumed: Rewards | None = None
+        self.assumed = assumed_rewards(model) if rewards is None and model.noise else None
         if assumed_noise is not None:
             self.assumed = replace(self.rewards, noise=as_noise(assumed_noise, "assumed_noise"))
         means = model.means if means is None else means
@@ -85,12 +87,13 @@ class MeansWorld:
         }
 
 
-def model_rewards(model: PreferenceModel, family: Family = "gaussian") -> Rewards:
+def model_rewards(model: PreferenceModel, family: str | None = None) -> Rewards:
     """Return rewards with the model's noise; with the family's default for Bernoulli, or if the model has none.
 
     >>> model = PreferenceModel([[0, 1]], noise=0.9)
     >>> model_rewards(model).noise, model_rewards(model, "bernoulli").noise
     (0.9, 0.5)
     """
+    family = family or model.rewards or "gaussian"
     noise = None if family == "bernoulli" or model.noise is None else max(model.noise, MIN_NOISE)
-    return Rewards(family, noise)
+    return Rewards(family, noise)  # type: ignore[arg-type] # Rewards validates the family

@@ -9,6 +9,7 @@ from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_memory
 from lpbandits.model import PreferenceModel, as_model
+from lpbandits.policies.assumed import assumed_rewards
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.typing import FloatArray, Json
 from lpbandits.worlds.base import Population, check_recorded
@@ -30,8 +31,8 @@ class ReplayWorld:
     least
         Minimum number of rated actions per person, at least the number of rounds; people with fewer are ignored.
     rewards
-        The reward family that policies assume; by default Gaussian, with the mean standard deviation of a person's
-        ratings as noise.
+        The rewards that policies assume; by default the model's, as in `policy(model)`. If the model has neither a
+        family nor a noise: Gaussian, with the mean standard deviation of a person's ratings as noise.
 
     Examples
     --------
@@ -61,7 +62,9 @@ class ReplayWorld:
                 "lower `least`, and play fewer rounds"
             )
         self.recorded: FloatArray = recorded[counts >= self.least]
-        if rewards is None:
+        if rewards is None and (model.noise or model.rewards):
+            rewards = assumed_rewards(model)
+        elif rewards is None:
             rewards = Rewards(noise=max(float(np.nanstd(self.recorded, axis=1).mean()), 1e-3))
         self.rewards = as_rewards(rewards)
         check_recorded(self.rewards, self.recorded)
