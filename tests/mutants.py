@@ -98,7 +98,7 @@ FAULTS = {
         ("bradley_terry.scatter_parts", "0.5 * (A - B)", "0.5"),
         ("bradley_terry.scatter_parts", "A * (A * B)", "A * B"),
     ),
-    "tests/fit/test_mixture.py": (
+    "tests/fit/methods/test_mixture.py": (
         ("mixture.mixture_step", "A - B * C * D", "A"),
         ("mixture.mixture_step", "A - 0.5 * B / C", "A - B / C"),
         ("mixture.mixture_step", "A * ((B - C) / D - E)", "A * ((B - C) / D)"),

@@ -9,7 +9,7 @@ from lpbandits.data import Ratings
 from lpbandits.data.blocks import as_blocks
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import TwoStage, choose_states, fit_states, selection
-from lpbandits.fit.mixture import Components
+from lpbandits.fit.methods.mixture import Components
 from lpbandits.fit.pipeline import open_blocks
 from lpbandits.fit.selection import StateCurve
 from lpbandits.fit.strengths import Projections, Strengths, fit_strengths

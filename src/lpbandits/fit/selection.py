@@ -11,10 +11,10 @@ from lpbandits.data.blocks import Blocks, as_blocks, subsample
 from lpbandits.data.memory import BYTES_PER_RATING
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.fit.clusters import kmeans_sample
 from lpbandits.fit.comparisons import PairCap
-from lpbandits.fit.estimator import Estimate, Estimator, discount, log_likelihoods, mixture
-from lpbandits.fit.mixture import Mixture
+from lpbandits.fit.methods.clusters import kmeans_sample
+from lpbandits.fit.methods.estimator import Estimate, Estimator, discount, log_likelihoods, mixture
+from lpbandits.fit.methods.mixture import Mixture
 from lpbandits.fit.strengths import Projections, fit_strengths
 from lpbandits.parallel import Threads
 from lpbandits.progress import Progress, Stopwatch

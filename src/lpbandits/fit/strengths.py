@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lpbandits.data.blocks import Blocks
-from lpbandits.fit.mixture import Components, squared_residuals
+from lpbandits.fit.methods.mixture import Components, squared_residuals
 from lpbandits.typing import FloatArray
 
 SLOPES, STEPS = (0.5, 1.0, 1.5), 20

@@ -10,9 +10,9 @@ from lpbandits.data.blocks import Blocks, RatingsLike
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.bradley_terry import BradleyTerry, maximise
-from lpbandits.fit.clusters import Scale, check_states, cluster_people, level_warnings, variance_between
 from lpbandits.fit.comparisons import Comparisons, compare, count_state
-from lpbandits.fit.estimator import Estimate, Estimator, em_settings, log_likelihoods, mixture, step_notes
+from lpbandits.fit.methods.clusters import Scale, check_states, cluster_people, level_warnings, variance_between
+from lpbandits.fit.methods.estimator import Estimate, Estimator, em_settings, log_likelihoods, mixture, step_notes
 from lpbandits.fit.uncertainty import Scatter, scatter_sums
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch

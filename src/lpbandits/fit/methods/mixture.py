@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from lpbandits.data.blocks import Blocks, parallel_sum, reduce_add, subsample
 from lpbandits.data.ratings import Ratings
-from lpbandits.fit.clusters import check_states, cluster_people, level_warnings, scaled, variance_between
-from lpbandits.fit.estimator import Estimate, Estimator, em_settings, step_notes, without_empty_states
 from lpbandits.fit.kernels.mixture import mixture_step
 from lpbandits.fit.kernels.ratings import RATERS, TOTAL
-from lpbandits.fit.two_stage import UNITS, Members, fit_members
+from lpbandits.fit.methods.clusters import check_states, cluster_people, level_warnings, scaled, variance_between
+from lpbandits.fit.methods.estimator import Estimate, Estimator, em_settings, step_notes, without_empty_states
+from lpbandits.fit.methods.two_stage import UNITS, Members, fit_members
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
