@@ -31,7 +31,7 @@ from lpbandits.data.spill import Codes, write_chunks
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.methods import clusters as cluster
 from lpbandits.fit.methods import two_stage as counting
-from lpbandits.fit.selection import split_holdout
+from lpbandits.fit.scores import split_holdout
 from lpbandits.fit.taste.moments import moments
 from lpbandits.parallel import Executor, Threads, executor_for
 from tests.logs import log_of

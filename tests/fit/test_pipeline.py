@@ -13,7 +13,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.fit import Em, Estimator, Mixture, TwoStage, cluster_people, fit_states, match_orderings
 from lpbandits.fit.comparisons import compare
 from lpbandits.fit.methods.em import slow_note
-from lpbandits.fit.selection import draw_holdout
+from lpbandits.fit.scores import draw_holdout
 from lpbandits.typing import BoolArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import arrays_of, log_from, paper_world, quick_fit, readers
