@@ -12,7 +12,7 @@ from lpbandits.data.memory import BYTES_PER_RATING
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.methods.mixture import Mixture
-from lpbandits.fit.strengths import Projections, fit_strengths
+from lpbandits.fit.strengths import fit_shares, log_densities, mixture_densities
 from lpbandits.parallel import Threads
 from lpbandits.progress import Progress, Stopwatch
 from lpbandits.text import pluralize
@@ -44,37 +44,6 @@ def candidates_up_to(max_states: int) -> tuple[int, ...]:
 
 CANDIDATES = candidates_up_to(12)
 
-FEWEST_RATINGS, COARSE_VALUES, COARSE_RATINGS, RANKED_RATINGS = 6, 3, 20, 15
-"""Warn about a choice with fewer ratings per person: any, of at most `COARSE_VALUES` values, and rankings."""
-
-EQUAL_STEPS = 1e-9
-"""A person's ratings are a ranking if the steps between them are equal, up to this share."""
-
-
-def doubt_about(log: Ratings) -> str:
-    """Return why one ordering can count as several states in this log, for a typical person; empty if it cannot.
-
-    >>> doubt_about(Ratings.from_arrays([0] * 8, range(8), [1.0, 1.4, 2.5, 2.6, 3.8, 4.1, 5.0, 5.2]))
-    ''
-    >>> doubt_about(Ratings.from_arrays([0] * 8, range(8), [3, 1, 2, 8, 7, 4, 6, 5]))
-    'people ranked 8 actions (fewer than 15)'
-    """
-    order = np.lexsort((log.rating, log.owner))
-    people, same = len(log.people), np.diff(log.owner[order]) == 0
-    owner, steps = log.owner[order][1:][same], np.diff(log.rating[order])[same]
-    values = 1 + np.bincount(owner, steps > 0, people)
-    least, most = np.full(people, np.inf), np.zeros(people)
-    np.minimum.at(least, owner, steps)
-    np.maximum.at(most, owner, steps)
-    ratings = float(np.median(log.counts))
-    if ratings < FEWEST_RATINGS:
-        return f"people have {ratings:g} ratings (fewer than {FEWEST_RATINGS})"
-    if np.median(values) <= COARSE_VALUES and ratings < COARSE_RATINGS:
-        return f"people have {ratings:g} ratings (fewer than {COARSE_RATINGS}) of at most {COARSE_VALUES} values"
-    if np.median((least > 0) & (most - least <= EQUAL_STEPS * most)) == 1 and ratings < RANKED_RATINGS:
-        return f"people ranked {ratings:g} actions (fewer than {RANKED_RATINGS})"
-    return ""
-
 
 @dataclass(frozen=True, eq=False)
 class StateCurve:
@@ -83,7 +52,7 @@ class StateCurve:
     candidates: tuple[int, ...]
     """Numbers of states tried."""
     score: FloatArray
-    """Mean log density per rating of held-out people; it peaks near the right number."""
+    """Mean log density per rating of held-out people, relative to chance; it peaks near the right number."""
     below_best: FloatArray
     """Difference to the best score."""
     standard_error: FloatArray
@@ -92,8 +61,6 @@ class StateCurve:
     """The choice: the fewest states with a score at most one standard error below the best."""
     people: int
     """Number of people scored, each by fits without them."""
-    doubt: str = ""
-    """Why one ordering can count as several states in this log; see `doubt_about`."""
 
     def rows(self) -> list[Json]:
         """Return one JSON object per number of states."""
@@ -111,11 +78,6 @@ class StateCurve:
             out.append(
                 f"{pluralize(self.people, 'person', 'people')} with different ratings cannot determine the number of "
                 f"states: use at least {MIN_PEOPLE} people, or give the number (--states 5)"
-            )
-        if self.doubt:
-            out.append(
-                f"the log does not determine the number of states: {self.doubt}, so one ordering can count as several "
-                "states; give the number (--states 5) and compare it with others by lpb evaluate"
             )
         first = self.candidates.index(self.states)
         last = first + int(np.argmin(np.append(self.below_best <= self.standard_error, False)[first:])) - 1
@@ -145,6 +107,7 @@ def choose_states(
 ) -> StateCurve:
     """Choose the number of states by the density of held-out people's ratings under a `Mixture` of each number.
 
+    The density is that of the arrangement of a person's ratings over the rated actions, relative to chance.
     The choice does not depend on the method of the fit that follows. The people are split into four folds; each person
     is scored by the fits to the other folds. The fewest states within one standard error of the best score are chosen.
     The search stops after two numbers in a row that score more than one standard error below the best, or whose
@@ -181,9 +144,7 @@ def choose_states(
         watch.skip_to_end("how many states", len(numbers))
     tried = tuple(numbers[: len(scores)])
     chosen = tried[int(np.flatnonzero(below <= error + NEGLIGIBLE)[0])]
-    score, training = np.stack(scores).sum(axis=1) / total, folds[0].training
-    doubt = doubt_about(training.subset(np.arange(len(training.log.people))))
-    return StateCurve(tried, score, below, error, chosen, len(scores[0]), doubt)
+    return StateCurve(tried, np.stack(scores).sum(axis=1) / total, below, error, chosen, len(scores[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,10 +155,10 @@ class Fold:
     heldout: Blocks
 
     def densities(self, states: int, seed: int) -> FloatArray:
-        """Fit a mixture to the training people; return the log density of each held-out person's ratings."""
+        """Fit a mixture to the training people; return each held-out person's log density (see `strengths`)."""
         components = Mixture(seed=seed, **MIXTURE).components(self.training, states, watch=Stopwatch())
-        strengths = fit_strengths(Projections.of(self.training, components), components)
-        return Projections.of(self.heldout, components).densities(strengths)
+        shares = fit_shares(log_densities(self.training, components), components.shares)
+        return mixture_densities(log_densities(self.heldout, components), shares)
 
 
 def split_folds(log: Blocks, *, seed: int) -> list[Fold]:
