@@ -310,18 +310,6 @@ def membership_inflation(log: Blocks, components: Components, prior: Prior, *, s
     return np.asarray(np.maximum(np.median(ratio, axis=0), 1.0))
 
 
-def squared_residuals(log: Blocks, components: Components) -> tuple[FloatArray, BoolArray]:
-    """Return q by person and state, and whether the person's ratings differ; otherwise q is 0."""
-    parts = zip(*log.map(_squares, components), strict=True)
-    square, told = (np.concatenate(part) for part in parts)
-    return square, told
-
-
-def _squares(block: Ratings, threads: Threads, components: Components) -> tuple[FloatArray, BoolArray]:
-    _, square, value, _ = _step(block, threads, components)
-    return square, ~np.isnan(value)
-
-
 def _members(block: Ratings, threads: Threads, components: Components) -> FloatArray:
     return _step(block, threads, components)[0]
 
