@@ -1,15 +1,18 @@
-"""Counting pairs and fitting Bradley-Terry models, compared with scipy.sparse and choix."""
+"""Counting pairs, Bradley-Terry models and mixtures, compared with scipy.sparse, choix and scikit-learn."""
 
 from collections.abc import Iterator
 
 import choix
 import numpy as np
 from scipy import sparse
+from sklearn.mixture import GaussianMixture
 
 from benchmarks.measure import Row, interleaved, ratio
 from lpbandits.data import Ratings
-from lpbandits.fit import fit_bradley_terry
+from lpbandits.data.blocks import as_blocks
+from lpbandits.fit import Mixture, TwoStage, fit_bradley_terry, fit_states
 from lpbandits.fit.comparisons import compare, count_wins
+from lpbandits.progress import Stopwatch
 from lpbandits.typing import FloatArray, IntArray
 
 PEOPLE, ACTIONS, RATINGS, STATES = 42_197, 8_777, 19_832_758, 5
@@ -86,5 +89,40 @@ def bradley_terry() -> list[Row]:
     ]
 
 
+def mixtures() -> list[Row]:
+    """Fit mixtures: to half of a matrix against two stages, and to the whole one against scikit-learn.
+
+    Both mixtures start 20 times and stop at the same gain per rating. scikit-learn has a variance per action and state,
+    and no offset of a person; it gets standardized rows.
+    """
+    rng = np.random.default_rng(0)
+    people, k, starts, tolerance = 2_000, 30, 20, 1e-6
+    utilities = rng.normal(0, 1, (STATES, k))
+    matrix = utilities[np.arange(people) % STATES] + rng.normal(0, 0.8, (people, k))
+    matrix = (matrix - matrix.mean(axis=1, keepdims=True)) / matrix.std(axis=1, keepdims=True)
+    rated = [np.nonzero(rng.random((people, k)) < share) for share in (0.5, 1.0)]
+    half, complete = (Ratings.from_arrays(n, a, matrix[n, a], actions=range(k)) for n, a in rated)
+    ours, two_stage = interleaved(
+        lambda: fit_states(half, Mixture(), states=STATES, taste=False, threads=1),
+        lambda: fit_states(half, TwoStage(), states=STATES, taste=False, threads=1),
+        repeats=3,
+    )
+    estimator = Mixture(restarts=starts, tolerance=tolerance)
+    theirs = GaussianMixture(
+        STATES, covariance_type="diag", n_init=starts, tol=tolerance * k, max_iter=200, random_state=0
+    )
+    alone, sklearn = interleaved(
+        lambda: estimator.components(as_blocks(complete), STATES, watch=Stopwatch()),
+        lambda: theirs.fit(matrix),
+        repeats=3,
+    )
+    return [
+        ratio(
+            "whole fit of a mixture vs two stages, 2,000 people, 15 of 30 rated", ours, two_stage, 10.0, at_most=True
+        ),
+        ratio("mixture vs scikit-learn's GaussianMixture, 2,000 people, 30 actions", sklearn, alone, 0.5),
+    ]
+
+
 def rows() -> list[Row]:
-    return counting() + bradley_terry()
+    return counting() + bradley_terry() + mixtures()

@@ -142,23 +142,31 @@ def gaussian_mixture(
 
 
 def log_density(
-    y: dict[int, float],
-    means: FloatArray,
-    states: FloatArray,
-    classes: list[tuple[float, float, float]],
+    y: dict[int, float], means: FloatArray, states: FloatArray, classes: list[tuple[float, float]], *, exact: bool
 ) -> float:
-    """Return the log density of one person's standardized ratings, whose level is unknown.
+    """Return the log density of one person's standardized ratings, relative to arrangements by chance.
 
-    Of n ratings only n − 1 differences from the mean are random. `classes` are (share, slope, variance).
+    The norm is the mean over all arrangements, or over the sphere: an integral over the angle to the state. `classes`
+    are (share, strength).
     """
+    values, n = np.array(list(y.values())), len(y)
+    arrangements = np.array(list(itertools.permutations(values)))
     joint = []
     for share, u in zip(states, means, strict=True):
-        for weight, slope, variance in classes:
-            residuals = np.array([value - slope * u[a] for a, value in y.items()])
-            residuals -= residuals.mean()
-            freedom = len(y) - 1
-            density = -freedom / 2 * np.log(2 * np.pi * variance) - np.sum(residuals**2) / (2 * variance)
-            joint.append(np.log(share) + np.log(weight) + density)
+        rated = np.array([u[a] for a in y])
+        rated -= rated.mean()
+        length = np.sqrt(n * np.sum(rated**2))
+        for weight, strength in classes:
+            c = strength * length
+            angles = np.pi * (np.arange(20_000) + 0.5) / 20_000
+            area = np.sin(angles) ** (n - 3.0)
+            if exact:
+                norm = np.log(np.mean(np.exp(strength * arrangements @ rated)))
+            elif n == 2:
+                norm = np.log(np.cosh(c))
+            else:
+                norm = np.log(np.sum(area * np.exp(c * (np.cos(angles) - 1))) / area.sum()) + c
+            joint.append(np.log(share * weight) + strength * float(values @ rated) - norm)
     return float(np.logaddexp.reduce(joint))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from lpbandits.data import Ratings
 from lpbandits.data.blocks import Blocks
 from lpbandits.fit import Fit, TwoStage, fit_states
-from lpbandits.fit.estimator import Estimate, Estimator
+from lpbandits.fit.methods.estimator import Estimate, Estimator
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lpbandits.data import Ratings
 from lpbandits.data.blocks import Blocks, as_blocks, block_edges, parallel_sum, split_people, subsample
 from lpbandits.fit import Em, TwoStage
-from lpbandits.fit.estimator import Estimate, Estimator
+from lpbandits.fit.methods.estimator import Estimate, Estimator
 from lpbandits.fit.state_means import _squares, _state_sums, state_means
 from lpbandits.fit.taste.cross_products import Residuals, mirrored
 from lpbandits.fit.taste.moments import Moments, moments

@@ -20,8 +20,9 @@ from lpbandits.data import blocks as blocks_
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.reader import open_ratings, spill_ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.fit import Em, Estimator, Mixture, TwoStage, fit_states, mixture, states_of
-from lpbandits.fit import clusters as cluster
+from lpbandits.fit import Em, Estimator, Mixture, TwoStage, fit_states, states_of
+from lpbandits.fit.methods import clusters as cluster
+from lpbandits.fit.methods import mixture
 from lpbandits.fit.taste import popularity
 from lpbandits.parallel import Threads, Workers
 

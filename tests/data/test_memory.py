@@ -29,9 +29,9 @@ from lpbandits.data.memory import MemoryBudget
 from lpbandits.data.sources import open_table
 from lpbandits.data.spill import Codes, write_chunks
 from lpbandits.errors import InvalidInput
-from lpbandits.fit import clusters as cluster
-from lpbandits.fit import two_stage as counting
-from lpbandits.fit.selection import split_holdout
+from lpbandits.fit.methods import clusters as cluster
+from lpbandits.fit.methods import two_stage as counting
+from lpbandits.fit.scores import split_holdout
 from lpbandits.fit.taste.moments import moments
 from lpbandits.parallel import Executor, Threads, executor_for
 from tests.logs import log_of
@@ -43,7 +43,7 @@ import sys
 from pathlib import Path
 import numpy as np, polars as pl
 import lpbandits as lpb
-from lpbandits.fit import two_stage as counting
+from lpbandits.fit.methods import two_stage as counting
 
 counting.CELLS = 2**40  # so that the limit alone decides
 rng = np.random.default_rng(0)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from lpbandits.data import Ratings
 from lpbandits.fit.bradley_terry import MAX_UTILITY
 from lpbandits.fit.comparisons import compare, count_wins, gather
-from lpbandits.fit.estimator import log_likelihoods
+from lpbandits.fit.methods.estimator import log_likelihoods
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import readers
 

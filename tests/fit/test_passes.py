@@ -16,9 +16,9 @@ from lpbandits.data.blocks import Blocks
 from lpbandits.data.spill import write_chunks
 from lpbandits.fit.bradley_terry import maximise
 from lpbandits.fit.comparisons import compare, count_state
+from lpbandits.fit.methods.two_stage import count_states
 from lpbandits.fit.taste.moments import moments, moments_of
 from lpbandits.fit.taste.popularity import StandardizedRatings, as_standardized, informative
-from lpbandits.fit.two_stage import count_states
 from lpbandits.parallel import Threads
 from tests.guards.kernels import allocating, looked_on
 from tests.logs import log_of
@@ -39,7 +39,7 @@ def squares(args: Any) -> list[Any]:
 def test_a_fit_makes_few_passes_over_counts_and_holds_few_matrices(
     heldout: float, quick: bool, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lpbandits.fit.two_stage.CELLS", 1)  # one matrix per pass
+    monkeypatch.setattr("lpbandits.fit.methods.two_stage.CELLS", 1)  # one matrix per pass
     if quick:  # counts of held-out people are subtracted from those of all
         monkeypatch.setattr("lpbandits.fit.pipeline.SLOW_KMEANS_RATINGS", 0)
     passes, most = 0, 0

@@ -12,8 +12,8 @@ from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import Em, Estimator, Mixture, TwoStage, cluster_people, fit_states, match_orderings
 from lpbandits.fit.comparisons import compare
-from lpbandits.fit.em import slow_note
-from lpbandits.fit.selection import draw_holdout
+from lpbandits.fit.methods.em import slow_note
+from lpbandits.fit.scores import draw_holdout
 from lpbandits.typing import BoolArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import arrays_of, log_from, paper_world, quick_fit, readers
@@ -167,7 +167,7 @@ def test_em_has_a_note_for_very_many_actions() -> None:
 
 def test_auto_reports_the_people_it_fitted_of_a_sampled_log(monkeypatch: pytest.MonkeyPatch) -> None:
     _, log, _ = paper_world(7, people=100, same_scale=False, rounds=20, states=2)
-    monkeypatch.setattr("lpbandits.fit.clusters.MAX_EXACT_RATINGS", len(log) - 1)  # about half of the people
+    monkeypatch.setattr("lpbandits.fit.methods.clusters.MAX_EXACT_RATINGS", len(log) - 1)  # about half of the people
     report = fit_states(log, TwoStage(), states="auto", max_states=2, taste=False).report
     assert report.people == 100
     assert 40 <= report.heldout_people + report.heldout_fit_people <= 60

@@ -11,7 +11,7 @@ import pytest
 from lpbandits.data import Ratings
 from lpbandits.errors import FileFormatError
 from lpbandits.fit import Em, Mixture, TwoStage, fit_states
-from lpbandits.fit.estimator import Estimator
+from lpbandits.fit.methods.estimator import Estimator
 from lpbandits.fit.provenance import Provenance
 from lpbandits.model import PreferenceModel
 from tests.synthetic_recovery import log_from, paper_world, quick_fit

@@ -9,10 +9,11 @@ from lpbandits.data import Ratings
 from lpbandits.data.blocks import as_blocks
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import TwoStage, choose_states, fit_states, selection
-from lpbandits.fit.mixture import Components
+from lpbandits.fit.kernels.arrangements import arrangement_means
+from lpbandits.fit.methods.mixture import Components
 from lpbandits.fit.pipeline import open_blocks
 from lpbandits.fit.selection import StateCurve
-from lpbandits.fit.strengths import Projections, Strengths, fit_strengths
+from lpbandits.fit.strengths import STRENGTHS, Shares, fit_shares, log_densities, log_sphere_mean, mixture_densities
 from lpbandits.typing import IntArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import log_from, paper_world
@@ -61,10 +62,10 @@ def test_the_planted_number_of_states_is_found(states: int, options: dict[str, A
 
 
 def test_more_or_less_strongly_followed_orderings_are_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one class, people who follow the ordering more and less strongly count as several states."""
+    """With one strength, people who follow the ordering more and less strongly count as several states."""
     logs = [planted(seed, 1, kind="strengths") for seed in range(4)]
     assert [choose_states(log, candidates=[1, 2, 3]).states for log in logs] == [1] * 4
-    monkeypatch.setattr("lpbandits.fit.strengths.SLOPES", (1.0,))
+    monkeypatch.setattr("lpbandits.fit.strengths.STRENGTHS", (2.0,))
     assert [choose_states(log, candidates=[1, 2, 3]).states for log in logs] != [1] * 4
 
 
@@ -94,40 +95,90 @@ def test_large_logs_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_states(planted(0, 2), candidates=[1, 2]).people == 125
 
 
-def example() -> tuple[Ratings, Components, Strengths]:
+def example() -> tuple[Ratings, Components, Shares]:
     rng = np.random.default_rng(0)
-    rows = [(n, a, 4 * rng.normal()) for n in range(30) for a in rng.choice(6, 2 + n % 5, replace=False).tolist()]
-    rows += [(30, a, 2.0) for a in range(3)]
+    rows = [(n, a, rng.normal()) for n in range(20) for a in rng.choice(6, 2 + n % 5, replace=False).tolist()]
+    thumbs = enumerate(([0], [1, 2], [0, 3, 5], [4], [1, 4]), 20)
+    rows += [(n, a, 1.0 * (a in ups)) for n, ups in thumbs for a in range(6)]
     components = Components(rng.normal(0, 1, (6, 2)), np.array([0.7, 0.3]), 0.8)
-    classes = np.array([0.5, 0.2, 0.3]), np.array([0.4, 1.1, 1.6]), np.array([0.9, 0.5, 0.2])
-    return log_from(rows), components, Strengths(components.shares, *classes)
+    strengths = np.arange(1.0, len(STRENGTHS) + 1)
+    return log_from(rows), components, Shares(components.shares, strengths / strengths.sum())
 
 
-def test_densities_equal_their_twin() -> None:
-    log, components, strengths = example()
-    real = Projections.of(as_blocks(log), components).densities(strengths)
-    varied = np.arange(31) < 30
-    classes = list(zip(*strengths[1:], strict=True))
-    twin = [
-        naive.log_density(y, components.means.T, strengths.states, classes) for y in naive.own_units(log, varied)[:30]
-    ]
-    np.testing.assert_allclose(real[:30], twin, rtol=1e-9)
-    assert real[30] == 0  # equal ratings carry no information
+@pytest.mark.jitless
+@pytest.mark.parametrize("exact", [True, False])
+def test_densities_equal_their_twin(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin adds up all arrangements, or integrates over the sphere."""
+    if not exact:
+        monkeypatch.setattr("lpbandits.fit.strengths.MAX_TERMS", 0.01)
+    log, components, shares = example()
+    real = mixture_densities(log_densities(as_blocks(log), components), shares)
+    classes = list(zip(shares.strengths, STRENGTHS, strict=True))
+    people = naive.own_units(log, np.ones(25, dtype=np.bool_))
+    twin = [naive.log_density(y, components.means.T, shares.states, classes, exact=exact) for y in people]
+    np.testing.assert_allclose(real, twin, rtol=1e-6, atol=1e-7)
 
 
-def test_fitted_strengths_are_a_maximum_of_the_density() -> None:
-    log = planted(3, 2, kind="strengths")
-    rng = np.random.default_rng(1)
-    components = Components(rng.normal(0, 1, (10, 2)), np.array([0.6, 0.4]), 0.8)
-    people = Projections.of(as_blocks(log), components)
-    start = Strengths(components.shares, np.full(3, 1 / 3), np.array([0.5, 1.0, 1.5]), np.full(3, 0.8))
-    fitted = fit_strengths(people, components)
-    best = people.densities(fitted).sum()
-    assert best > people.densities(start).sum() + 1
-    for part in ("slopes", "variances"):
-        for factor in (0.8, 1.25):
-            moved = fitted._replace(**{part: getattr(fitted, part) * factor})
-            assert people.densities(moved).sum() < best
+def test_means_over_arrangements_are_exact_where_they_are_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """People who ranked the same 9 actions share one computation; 9 ratings of one person each cost too much."""
+    rng, exact = np.random.default_rng(0), []
+
+    def noted(low: int, high: int, people: Any, *arrays: Any) -> None:
+        exact.extend(np.diff(people[0])[low:high].tolist())
+        arrangement_means(low, high, people, *arrays)
+
+    monkeypatch.setattr("lpbandits.fit.strengths.arrangement_means", noted)
+    rows = [(n, a, float(rank)) for n in range(20) for a, rank in enumerate(rng.permutation(9))]
+    rows += [(n, a, rng.normal()) for n in range(20, 22) for a in range(8)]
+    rows += [(n, a, rng.normal()) for n in range(22, 24) for a in range(10)]
+    rows += [(24, a, float(a % 2)) for a in range(40)]
+    log_densities(as_blocks(log_from(rows)), Components(rng.normal(0, 1, (40, 2)), np.array([0.5, 0.5]), 1.0))
+    assert sorted(exact) == [8, 8, 9, 40]
+
+
+def test_the_mean_over_the_sphere_is_continuous_in_the_dimension() -> None:
+    """From 102 dimensions on, it is computed from an expansion."""
+    concentration = np.array([0.1, 3.0, 30.0, 300.0])
+    below, above = (log_sphere_mean(np.array(d), concentration) for d in (101.999999, 102.0))
+    np.testing.assert_allclose(below, above, atol=2e-5)
+
+
+def test_fitted_shares_do_not_depend_on_chunks_of_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, components, _ = example()
+    densities = log_densities(as_blocks(log), components)
+    one = fit_shares(densities, components.shares)
+    monkeypatch.setattr("lpbandits.fit.strengths.CHUNK", 4)
+    several = fit_shares(densities, components.shares)
+    np.testing.assert_allclose(several.states, one.states, rtol=1e-12)
+    np.testing.assert_allclose(mixture_densities(densities, several), mixture_densities(densities, one), rtol=1e-9)
+
+
+def test_fitted_shares_are_a_maximum_of_the_density() -> None:
+    utilities = np.random.default_rng([3, 2, 10]).normal(0, 1, (2, 10))  # those of `planted`
+    components = Components(utilities.T.copy(), np.array([0.6, 0.4]), 0.8)
+    densities = log_densities(as_blocks(planted(3, 2, kind="strengths")), components)
+    fitted = fit_shares(densities, components.shares)
+    best = mixture_densities(densities, fitted).sum()
+    for name in ("states", "strengths"):
+        shares = getattr(fitted, name)
+        for z in range(len(shares)):
+            moved = shares + 0.1 * (np.arange(len(shares)) == z)
+            assert mixture_densities(densities, fitted._replace(**{name: moved / moved.sum()})).sum() < best
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"actions": 6, "rated": 3},
+        {"actions": 20, "rated": 6, "kind": "thumbs"},
+        {"actions": 8, "rated": 8, "kind": "ranks"},
+        {"actions": 10, "rated": 5, "kind": "stars"},
+    ],
+    ids=str,
+)
+def test_one_ordering_is_one_state_in_short_and_coarse_logs(options: dict[str, Any]) -> None:
+    """A Gaussian density finds 2 to 12 states in each."""
+    assert choose_states(planted(0, 1, **options), candidates=[1, 2, 3, 5, 8]).states == 1
 
 
 def curve_of(below: list[float], error: list[float], people: int = 500) -> StateCurve:
@@ -148,34 +199,6 @@ def test_warnings_state_that_a_log_does_not_determine_the_number() -> None:
     most = curve_of([0.3, 0.1, 0.0], [0.1, 0.01, 0.0]).warnings()
     assert len(most) == 1
     assert "--max-states" in most[0]
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"actions": 6, "rated": 4}, "4 ratings (fewer than 6)"),
-        ({"actions": 8, "rated": 8, "kind": "ranks"}, "ranked 8 actions"),
-        ({"actions": 20, "rated": 10, "kind": "thumbs"}, "10 ratings (fewer than 20) of at most 3 values"),
-        ({"actions": 6, "rated": 6}, ""),
-        ({"actions": 16, "rated": 15, "kind": "ranks"}, ""),
-        (THUMBS, ""),
-        (STARS, ""),
-    ],
-    ids=str,
-)
-def test_a_log_in_which_one_ordering_can_count_as_several_states_is_doubted(
-    options: dict[str, Any], reason: str
-) -> None:
-    doubt = choose_states(planted(0, 1, people=60, **options), candidates=[1]).doubt
-    assert reason in doubt if reason else doubt == ""
-
-
-def test_an_automatic_fit_of_rankings_warns() -> None:
-    log = planted(0, 1, actions=6, rated=6, people=60, kind="ranks")
-    report = fit_states(log, TwoStage(), states="auto", max_states=2, taste=False).report
-    (warning,) = [note for note in report.warnings if "ranked 6" in note]
-    assert "--states 5" in warning
-    assert "lpb evaluate" in warning
 
 
 def test_a_choice_needs_people_whose_ratings_differ() -> None:

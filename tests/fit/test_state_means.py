@@ -9,7 +9,7 @@ import pytest
 import lpbandits as lpb
 from lpbandits.data import Ratings
 from lpbandits.fit import Em, Mixture, TwoStage, match_orderings
-from lpbandits.fit.estimator import Estimate, Estimator
+from lpbandits.fit.methods.estimator import Estimate, Estimator
 from lpbandits.fit.state_means import state_means
 from lpbandits.fit.taste.popularity import as_standardized
 from lpbandits.fit.uncertainty import Scatter

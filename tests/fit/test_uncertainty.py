@@ -11,7 +11,7 @@ from lpbandits.fit import Em, TwoStage, fit_bradley_terry
 from lpbandits.fit import uncertainty as module
 from lpbandits.fit.bradley_terry import BradleyTerry
 from lpbandits.fit.comparisons import Comparisons, compare, count_wins
-from lpbandits.fit.estimator import Estimator
+from lpbandits.fit.methods.estimator import Estimator
 from lpbandits.fit.uncertainty import (
     DRAWS,
     LEVEL,

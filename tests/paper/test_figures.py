@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 from lpbandits.data import Ratings
 from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
-from lpbandits.fit.estimator import Estimator
+from lpbandits.fit.methods.estimator import Estimator
 from lpbandits.paper.figures import FIGURES, curves, lower_bound, recovery, sweeps
 from lpbandits.paper.spec import FULL
 from lpbandits.policies import Setting

@@ -10,7 +10,7 @@ from scipy import stats
 from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import TwoStage, cluster_people, fit_states
-from lpbandits.fit.clusters import Scale
+from lpbandits.fit.methods.clusters import Scale
 from lpbandits.kernels.random import OFFER
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, MovieLensTask, expected, rescaled, split

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from lpbandits.data import Ratings
-from lpbandits.fit.clusters import Scale
+from lpbandits.fit.methods.clusters import Scale
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.figures import movielens as module

@@ -80,7 +80,7 @@ def fit(
     from lpbandits.data.names import read_names
     from lpbandits.fit import fit_states
     from lpbandits.fit.assign import states_of
-    from lpbandits.fit.em import slow_note
+    from lpbandits.fit.methods.em import slow_note
     from lpbandits.fit.provenance import METHODS
     from lpbandits.io.atomic import check_table_path, check_writable, write_stream
 

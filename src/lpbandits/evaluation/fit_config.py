@@ -7,12 +7,12 @@ from typing import Any
 from lpbandits import validate
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
-from lpbandits.fit.estimator import Estimator, States
-from lpbandits.fit.mixture import Mixture
+from lpbandits.fit.methods.estimator import Estimator, States
+from lpbandits.fit.methods.mixture import Mixture
+from lpbandits.fit.methods.two_stage import TwoStage
 from lpbandits.fit.pipeline import fit_states
 from lpbandits.fit.provenance import Provenance
 from lpbandits.fit.taste.tuning import TasteFit, TasteReport, fit_taste
-from lpbandits.fit.two_stage import TwoStage
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.parallel import Threads, Workers
 from lpbandits.progress import Stopwatch

@@ -12,7 +12,7 @@ from lpbandits.data.ratings import Ratings, as_ratings, offsets_of
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.comparisons import compare
-from lpbandits.fit.estimator import discount, log_likelihoods, mixture
+from lpbandits.fit.methods.estimator import discount, log_likelihoods, mixture
 from lpbandits.fit.pipeline import open_blocks
 from lpbandits.kernels.kendall import inversions
 from lpbandits.model import PreferenceModel, as_model

@@ -14,11 +14,12 @@ from lpbandits.data.names import name_actions
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.fit.clusters import SLOW_KMEANS_RATINGS
-from lpbandits.fit.estimator import Estimator, States, as_estimator, fit_options
-from lpbandits.fit.mixture import Mixture
+from lpbandits.fit.methods.clusters import SLOW_KMEANS_RATINGS
+from lpbandits.fit.methods.estimator import Estimator, States, as_estimator, fit_options
+from lpbandits.fit.methods.mixture import Mixture
 from lpbandits.fit.report import Fit
-from lpbandits.fit.selection import CANDIDATES, candidates_up_to, choose_states, draw_holdout, score_fit
+from lpbandits.fit.scores import draw_holdout, score_fit
+from lpbandits.fit.selection import CANDIDATES, candidates_up_to, choose_states
 from lpbandits.fit.state_means import state_means
 from lpbandits.fit.taste.cross_products import MAX_COVARIANCE_ACTIONS
 from lpbandits.fit.taste.popularity import StandardizedRatings

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
-from lpbandits.fit.em import Em
-from lpbandits.fit.estimator import Estimator, fit_options
-from lpbandits.fit.mixture import Mixture
-from lpbandits.fit.two_stage import TwoStage
+from lpbandits.fit.methods.em import Em
+from lpbandits.fit.methods.estimator import Estimator, fit_options
+from lpbandits.fit.methods.mixture import Mixture
+from lpbandits.fit.methods.two_stage import TwoStage
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.typing import Json
 

@@ -11,9 +11,9 @@ from scipy.special import expit
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.chunked import ChunkedRatings, peak_of_process
 from lpbandits.data.names import Naming
-from lpbandits.fit.clusters import raters_of, variance_between
-from lpbandits.fit.estimator import Estimate, Estimator
-from lpbandits.fit.selection import Scores
+from lpbandits.fit.methods.clusters import raters_of, variance_between
+from lpbandits.fit.methods.estimator import Estimate, Estimator
+from lpbandits.fit.scores import Scores
 from lpbandits.fit.state_means import StateMeans
 from lpbandits.fit.taste.tuning import TasteFit
 from lpbandits.fit.uncertainty import expected_pairs_right, probability_above

@@ -1,4 +1,4 @@
-"""Scores of a fit on training and held-out people, and the choice of the number of states."""
+"""The choice of the number of states by the density of held-out people's ratings."""
 
 import math
 from collections.abc import Sequence
@@ -11,15 +11,12 @@ from lpbandits.data.blocks import Blocks, as_blocks, subsample
 from lpbandits.data.memory import BYTES_PER_RATING
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.fit.clusters import kmeans_sample
-from lpbandits.fit.comparisons import PairCap
-from lpbandits.fit.estimator import Estimate, Estimator, discount, log_likelihoods, mixture
-from lpbandits.fit.mixture import Mixture
-from lpbandits.fit.strengths import Projections, fit_strengths
+from lpbandits.fit.methods.mixture import Mixture
+from lpbandits.fit.strengths import fit_shares, log_densities, mixture_densities
 from lpbandits.parallel import Threads
 from lpbandits.progress import Progress, Stopwatch
 from lpbandits.text import pluralize
-from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
+from lpbandits.typing import FloatArray, Json
 
 FOLDS = 4
 """Number of folds of people in the choice of the number of states."""
@@ -47,117 +44,6 @@ def candidates_up_to(max_states: int) -> tuple[int, ...]:
 
 CANDIDATES = candidates_up_to(12)
 
-FEWEST_RATINGS, COARSE_VALUES, COARSE_RATINGS, RANKED_RATINGS = 6, 3, 20, 15
-"""Warn about a choice with fewer ratings per person: any, of at most `COARSE_VALUES` values, and rankings."""
-
-EQUAL_STEPS = 1e-9
-"""A person's ratings are a ranking if the steps between them are equal, up to this share."""
-
-
-def doubt_about(log: Ratings) -> str:
-    """Return why one ordering can count as several states in this log, for a typical person; empty if it cannot.
-
-    >>> doubt_about(Ratings.from_arrays([0] * 8, range(8), [1.0, 1.4, 2.5, 2.6, 3.8, 4.1, 5.0, 5.2]))
-    ''
-    >>> doubt_about(Ratings.from_arrays([0] * 8, range(8), [3, 1, 2, 8, 7, 4, 6, 5]))
-    'people ranked 8 actions (fewer than 15)'
-    """
-    order = np.lexsort((log.rating, log.owner))
-    people, same = len(log.people), np.diff(log.owner[order]) == 0
-    owner, steps = log.owner[order][1:][same], np.diff(log.rating[order])[same]
-    values = 1 + np.bincount(owner, steps > 0, people)
-    least, most = np.full(people, np.inf), np.zeros(people)
-    np.minimum.at(least, owner, steps)
-    np.maximum.at(most, owner, steps)
-    ratings = float(np.median(log.counts))
-    if ratings < FEWEST_RATINGS:
-        return f"people have {ratings:g} ratings (fewer than {FEWEST_RATINGS})"
-    if np.median(values) <= COARSE_VALUES and ratings < COARSE_RATINGS:
-        return f"people have {ratings:g} ratings (fewer than {COARSE_RATINGS}) of at most {COARSE_VALUES} values"
-    if np.median((least > 0) & (most - least <= EQUAL_STEPS * most)) == 1 and ratings < RANKED_RATINGS:
-        return f"people ranked {ratings:g} actions (fewer than {RANKED_RATINGS})"
-    return ""
-
-
-@dataclass(frozen=True, eq=False)
-class FitScore:
-    """Mean log-likelihood per comparison, number of comparisons, share of ties among them, and a score per person."""
-
-    mean: float
-    pairs: float
-    tie_share: float
-    people: FloatArray
-    """Log-likelihood of each person, with n ratings counting as n − 1 comparisons (see `discount`)."""
-
-
-def score_comparisons(
-    log: Blocks, estimate: Estimate, *, cap: PairCap | None = None, only: BoolArray | None = None
-) -> FitScore:
-    """Score the comparisons of all people, or of the mask `only`, under the mixture over states."""
-    people = len(log.log.people)
-    per_person = (np.arange(people), np.ones(people, dtype=np.bool_) if only is None else only)
-    common = (estimate.utilities, estimate.shares, cap or PairCap())
-    totals, pairs, ties, scores = zip(*log.map(_score_block, *common, per_person=per_person), strict=True)
-    n_pairs = float(sum(pairs))
-    return FitScore(float(sum(totals)) / n_pairs, n_pairs, float(sum(ties)) / n_pairs, np.concatenate(scores))
-
-
-def _score_block(
-    block: Ratings,
-    threads: Threads,
-    utilities: FloatArray,
-    shares: FloatArray,
-    cap: PairCap,
-    index: IntArray,
-    only: BoolArray,
-) -> tuple[float, float, float, FloatArray]:
-    if not only.all():
-        block = block.subset(np.flatnonzero(only))
-    comparisons = cap.comparisons(block, index, threads)
-    values = log_likelihoods(comparisons, utilities, threads=threads)
-    scores, _ = mixture(values * discount(block.counts), shares)
-    return float(mixture(values, shares)[0].sum()), float(comparisons.pairs.sum()), comparisons.ties, scores
-
-
-@dataclass(frozen=True, eq=False)
-class Holdout:
-    """A log split into training people and held-out people."""
-
-    training_people: IntArray
-    """Their indices in the log."""
-    training: Blocks
-    heldout: Blocks
-
-    def score(self, estimator: Estimator, states: int, pairs_per_person: int | None) -> FitScore:
-        """Fit states to the training people and score the held-out people."""
-        fit = estimator.for_people(self.training_people)
-        estimate = fit(self.training, states, pairs_per_person=pairs_per_person, holdout=None, watch=Stopwatch())
-        return score_comparisons(self.heldout, estimate)
-
-
-def split_holdout(log: Blocks, share: float, *, seed: int) -> Holdout | None:
-    """Hold out a random share of the people; None if one part would have no comparison.
-
-    Both parts are held in memory: of a log of more than `MAX_EXACT_RATINGS` ratings, a sample of the people is used.
-    """
-    sample = kmeans_sample(log, 1, seed)
-    used, unused = (sample[part] for part in draw_holdout(len(sample), share, seed))
-    counts = log.log.counts
-    if not np.any(counts[used] > 1) or not np.any(counts[unused] > 1):
-        return None
-    size = int(counts[sample].sum())
-    subject, remedy = f"{size:,} ratings of training and held-out people", "give a number of states (--states 5)"
-    log.budget.check(subject, BYTES_PER_RATING * size, remedy)
-    budget = log.budget.reserve(size)
-    return Holdout(used, *(Blocks(log.subset(part), log.pool, budget) for part in (used, unused)))
-
-
-def draw_holdout(people: int, share: float, seed: int) -> tuple[IntArray, IntArray]:
-    """Hold out a random share of people; return the indices of training and held-out people."""
-    order = np.random.default_rng([seed, 1]).permutation(people)
-    n_heldout = round(share * people)
-    return np.sort(order[n_heldout:]), np.sort(order[:n_heldout])
-
 
 @dataclass(frozen=True, eq=False)
 class StateCurve:
@@ -166,7 +52,7 @@ class StateCurve:
     candidates: tuple[int, ...]
     """Numbers of states tried."""
     score: FloatArray
-    """Mean log density per rating of held-out people; it peaks near the right number."""
+    """Mean log density per rating of held-out people, relative to chance; it peaks near the right number."""
     below_best: FloatArray
     """Difference to the best score."""
     standard_error: FloatArray
@@ -175,8 +61,6 @@ class StateCurve:
     """The choice: the fewest states with a score at most one standard error below the best."""
     people: int
     """Number of people scored, each by fits without them."""
-    doubt: str = ""
-    """Why one ordering can count as several states in this log; see `doubt_about`."""
 
     def rows(self) -> list[Json]:
         """Return one JSON object per number of states."""
@@ -194,11 +78,6 @@ class StateCurve:
             out.append(
                 f"{pluralize(self.people, 'person', 'people')} with different ratings cannot determine the number of "
                 f"states: use at least {MIN_PEOPLE} people, or give the number (--states 5)"
-            )
-        if self.doubt:
-            out.append(
-                f"the log does not determine the number of states: {self.doubt}, so one ordering can count as several "
-                "states; give the number (--states 5) and compare it with others by lpb evaluate"
             )
         first = self.candidates.index(self.states)
         last = first + int(np.argmin(np.append(self.below_best <= self.standard_error, False)[first:])) - 1
@@ -228,6 +107,7 @@ def choose_states(
 ) -> StateCurve:
     """Choose the number of states by the density of held-out people's ratings under a `Mixture` of each number.
 
+    The density is that of the arrangement of a person's ratings over the rated actions, relative to chance.
     The choice does not depend on the method of the fit that follows. The people are split into four folds; each person
     is scored by the fits to the other folds. The fewest states within one standard error of the best score are chosen.
     The search stops after two numbers in a row that score more than one standard error below the best, or whose
@@ -264,9 +144,7 @@ def choose_states(
         watch.skip_to_end("how many states", len(numbers))
     tried = tuple(numbers[: len(scores)])
     chosen = tried[int(np.flatnonzero(below <= error + NEGLIGIBLE)[0])]
-    score, training = np.stack(scores).sum(axis=1) / total, folds[0].training
-    doubt = doubt_about(training.subset(np.arange(len(training.log.people))))
-    return StateCurve(tried, score, below, error, chosen, len(scores[0]), doubt)
+    return StateCurve(tried, np.stack(scores).sum(axis=1) / total, below, error, chosen, len(scores[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,10 +155,10 @@ class Fold:
     heldout: Blocks
 
     def densities(self, states: int, seed: int) -> FloatArray:
-        """Fit a mixture to the training people; return the log density of each held-out person's ratings."""
+        """Fit a mixture to the training people; return each held-out person's log density (see `strengths`)."""
         components = Mixture(seed=seed, **MIXTURE).components(self.training, states, watch=Stopwatch())
-        strengths = fit_strengths(Projections.of(self.training, components), components)
-        return Projections.of(self.heldout, components).densities(strengths)
+        shares = fit_shares(log_densities(self.training, components), components.shares)
+        return mixture_densities(log_densities(self.heldout, components), shares)
 
 
 def split_folds(log: Blocks, *, seed: int) -> list[Fold]:
@@ -312,48 +190,3 @@ def gaps_to_best(scores: FloatArray, total: float = 1.0) -> tuple[FloatArray, Fl
     gaps = (scores[scores.sum(axis=1).argmax()] - scores) / total
     # The sum over n people of independent differences has n times the variance of one.
     return gaps.sum(axis=1), gaps.std(axis=1, ddof=min(1, people - 1)) * np.sqrt(people)
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Scores of a fit on its own people and on held-out people; None and 0 if there are too few of these."""
-
-    training: FitScore
-    heldout_log_likelihood: float | None = None
-    heldout_people: int = 0
-    heldout_fit_people: int = 0
-    """Number of people in the fit that scores the held-out people."""
-    curve: StateCurve | None = None
-
-
-def score_fit(
-    log: Blocks,
-    estimator: Estimator,
-    estimate: Estimate,
-    options: Json,
-    *,
-    curve: StateCurve | None,
-    holdout: BoolArray | None,
-    watch: Stopwatch,
-) -> Scores:
-    """Score the people of a fit, and held-out people under a fit without them.
-
-    That fit is the estimate's `excluding_holdout`; if there is none, it is made here.
-    """
-    people, cap = len(log.log.people), options["pairs_per_person"]
-    states = options["states"] if curve is None else curve.states
-    with watch.part("likelihood"):
-        training = score_comparisons(log, estimate, cap=PairCap(cap, estimator.seed))
-    if not options["heldout"]:
-        return Scores(training, curve=curve)
-    with watch.part("held-out"):
-        if estimate.excluding_holdout is not None and holdout is not None:
-            if not np.any(log.log.counts[holdout] > 1):
-                return Scores(training, curve=curve)
-            score = score_comparisons(log, estimate.excluding_holdout, only=holdout)
-            return Scores(training, score.mean, len(score.people), people - len(score.people), curve)
-        parts = split_holdout(log, options["heldout"], seed=estimator.seed)
-        if parts is None or len(parts.training_people) < states:
-            return Scores(training, curve=curve)
-        score = parts.score(estimator, states, cap)
-        return Scores(training, score.mean, len(score.people), len(parts.training_people), curve)

@@ -16,8 +16,8 @@ from lpbandits import validate
 from lpbandits.data.blocks import Blocks, as_blocks, parallel_sum, reduce_add, subsample
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import translate_errors
-from lpbandits.fit.estimator import Estimate
 from lpbandits.fit.kernels.ratings import add_cells, add_squares
+from lpbandits.fit.methods.estimator import Estimate
 from lpbandits.parallel import Threads
 from lpbandits.typing import FloatArray, IntArray
 

@@ -16,7 +16,7 @@ from lpbandits.data.names import read_genres
 from lpbandits.data.ratings import offsets_of
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import TwoStage, fit_states, match_orderings
-from lpbandits.fit.clusters import Scale, cluster_people, scaled
+from lpbandits.fit.methods.clusters import Scale, cluster_people, scaled
 from lpbandits.model import PreferenceModel
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Label

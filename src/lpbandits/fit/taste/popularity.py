@@ -6,8 +6,8 @@ import numpy as np
 
 from lpbandits.data.blocks import MAX_EXACT_RATINGS, Blocks, as_blocks, parallel_sum, reduce_add
 from lpbandits.data.ratings import Ratings
-from lpbandits.fit.clusters import raters_of
 from lpbandits.fit.kernels import ratings as kernels
+from lpbandits.fit.methods.clusters import raters_of
 from lpbandits.parallel import Threads
 from lpbandits.typing import BoolArray, FloatArray, IntArray
 

@@ -15,7 +15,8 @@ from lpbandits.data.blocks import Blocks
 from lpbandits.data.ratings import Ratings, offsets_of
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.kernels.ratings import predict_sequence
-from lpbandits.fit.selection import draw_holdout, gaps_to_best
+from lpbandits.fit.scores import draw_holdout
+from lpbandits.fit.selection import gaps_to_best
 from lpbandits.fit.taste.cross_products import MAX_COVARIANCE_ACTIONS
 from lpbandits.fit.taste.moments import Moments, leading_factors, moments_of, taste_with
 from lpbandits.fit.taste.popularity import StandardizedRatings, as_standardized

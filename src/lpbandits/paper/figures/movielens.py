@@ -8,7 +8,7 @@ import polars as pl
 from lpbandits import validate
 from lpbandits.data import Ratings
 from lpbandits.datasets.movielens import fingerprint_of, require
-from lpbandits.fit.clusters import Scale
+from lpbandits.fit.methods.clusters import Scale
 from lpbandits.model import PreferenceModel
 from lpbandits.paper.figures.sweeps import points
 from lpbandits.paper.movielens import ENVIRONMENTS, NOISE, Environment, Genres, MovieLensTask, read_log

@@ -8,7 +8,7 @@ import polars as pl
 
 from lpbandits.data import Ratings
 from lpbandits.fit import Em, TwoStage, fit_states, match_orderings
-from lpbandits.fit.estimator import Estimator
+from lpbandits.fit.methods.estimator import Estimator
 from lpbandits.paper.figures.curves import SCALES
 from lpbandits.paper.figures.sweeps import points
 from lpbandits.paper.spec import Figure, Size

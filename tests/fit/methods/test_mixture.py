@@ -9,8 +9,8 @@ import pytest
 from lpbandits.data import Ratings
 from lpbandits.data.blocks import as_blocks, subsample
 from lpbandits.fit import Mixture, TwoStage, fit_states, match_orderings
-from lpbandits.fit import mixture as fit_
-from lpbandits.fit.mixture import Components, Prior, climb, membership_inflation
+from lpbandits.fit.methods import mixture as fit_
+from lpbandits.fit.methods.mixture import Components, Prior, climb, membership_inflation
 from lpbandits.fit.uncertainty import rank_intervals
 from lpbandits.model import PreferenceModel
 from lpbandits.progress import Stopwatch

@@ -11,9 +11,9 @@ from lpbandits import validate
 from lpbandits.data.blocks import Blocks
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.bradley_terry import PRIOR_SD, BradleyTerry, as_prior_sd
-from lpbandits.fit.clusters import MAX_RESTARTS
 from lpbandits.fit.comparisons import Comparisons
 from lpbandits.fit.kernels.comparisons import history_log_likelihoods
+from lpbandits.fit.methods.clusters import MAX_RESTARTS
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize

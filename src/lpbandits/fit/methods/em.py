@@ -10,9 +10,17 @@ from lpbandits.data.blocks import Blocks, RatingsLike
 from lpbandits.data.ratings import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.bradley_terry import BradleyTerry, maximise
-from lpbandits.fit.clusters import Scale, check_states, cluster_people, level_warnings, variance_between
 from lpbandits.fit.comparisons import Comparisons, compare, count_state
-from lpbandits.fit.estimator import Estimate, Estimator, em_settings, log_likelihoods, mixture, step_notes
+from lpbandits.fit.methods.clusters import Scale, check_states, cluster_people, level_warnings, variance_between
+from lpbandits.fit.methods.estimator import (
+    Estimate,
+    Estimator,
+    em_settings,
+    log_likelihoods,
+    mixture,
+    step_notes,
+    without_empty_states,
+)
 from lpbandits.fit.uncertainty import Scatter, scatter_sums
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
@@ -101,14 +109,9 @@ class Em(Estimator):
                 membership = np.eye(states)[self._labels(ratings, states, run, threads)]
             ends.append(self._run(comparisons, membership, f"EM, start {run + 1}", watch, threads))
         fits, shares, membership, history, converged = max(ends, key=lambda end: end[3][-1])
-        kept = np.flatnonzero(shares * people >= 0.5)
-        place = np.zeros(states, dtype=np.int64)
-        place[kept] = np.arange(len(kept))
-        labels = place[membership.argmax(axis=1)]
-        notes = step_notes("EM", self.max_steps, converged=converged)
-        if len(kept) < states:
-            notes.append(f"{states - len(kept)} of {states} states became empty; use fewer states")
-            fits, shares, membership = [fits[z] for z in kept], shares[kept] / shares[kept].sum(), membership[:, kept]
+        kept, shares, membership, notes = without_empty_states(shares, membership)
+        fits, labels = [fits[z] for z in kept], membership.argmax(axis=1)
+        notes += step_notes("EM", self.max_steps, converged=converged)
         notes += level_warnings(*variance_between(log, labels), self.scale)
         sums = []
         for z, fit in enumerate(fits):

@@ -7,7 +7,7 @@ import pytest
 
 from lpbandits.data import Ratings
 from lpbandits.fit import Em, cluster_people
-from lpbandits.fit.estimator import Estimate
+from lpbandits.fit.methods.estimator import Estimate
 from lpbandits.typing import IntArray
 from tests import naive_recovery as naive
 from tests.synthetic_recovery import estimate_of, log_from

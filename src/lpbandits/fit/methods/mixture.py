@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from lpbandits.data.blocks import Blocks, parallel_sum, reduce_add, subsample
 from lpbandits.data.ratings import Ratings
-from lpbandits.fit.clusters import check_states, cluster_people, level_warnings, scaled, variance_between
-from lpbandits.fit.estimator import Estimate, Estimator, em_settings, step_notes, without_empty_states
 from lpbandits.fit.kernels.mixture import mixture_step
 from lpbandits.fit.kernels.ratings import RATERS, TOTAL
-from lpbandits.fit.two_stage import UNITS, Members, fit_members
+from lpbandits.fit.methods.clusters import check_states, cluster_people, level_warnings, scaled, variance_between
+from lpbandits.fit.methods.estimator import Estimate, Estimator, em_settings, step_notes, without_empty_states
+from lpbandits.fit.methods.two_stage import UNITS, Members, fit_members
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
@@ -308,18 +308,6 @@ def membership_inflation(log: Blocks, components: Components, prior: Prior, *, s
     known, refitted = (np.var(means, axis=0) for means in (first, last))
     ratio = np.where(known > 0, refitted / np.where(known > 0, known, 1.0), 1.0)
     return np.asarray(np.maximum(np.median(ratio, axis=0), 1.0))
-
-
-def squared_residuals(log: Blocks, components: Components) -> tuple[FloatArray, BoolArray]:
-    """Return q by person and state, and whether the person's ratings differ; otherwise q is 0."""
-    parts = zip(*log.map(_squares, components), strict=True)
-    square, told = (np.concatenate(part) for part in parts)
-    return square, told
-
-
-def _squares(block: Ratings, threads: Threads, components: Components) -> tuple[FloatArray, BoolArray]:
-    _, square, value, _ = _step(block, threads, components)
-    return square, ~np.isnan(value)
 
 
 def _members(block: Ratings, threads: Threads, components: Components) -> FloatArray:

@@ -5,7 +5,7 @@ from sklearn.metrics import adjusted_rand_score
 from lpbandits.data import Ratings
 from lpbandits.errors import InvalidInput
 from lpbandits.fit import cluster_people
-from lpbandits.fit.clusters import Scale, scaled, variance_explained
+from lpbandits.fit.methods.clusters import Scale, scaled, variance_explained
 from lpbandits.typing import IntArray
 from tests.synthetic_recovery import readers
 

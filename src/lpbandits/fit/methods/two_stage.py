@@ -17,9 +17,9 @@ from lpbandits import validate
 from lpbandits.data.blocks import Blocks, iadd_each, writable
 from lpbandits.data.ratings import Ratings
 from lpbandits.fit.bradley_terry import maximise
-from lpbandits.fit.clusters import Scale, cluster_people, raters_of
 from lpbandits.fit.comparisons import PairCap, PairCounts, add_wins, cell_type, gather, rated_actions
-from lpbandits.fit.estimator import Estimate, Estimator
+from lpbandits.fit.methods.clusters import Scale, cluster_people, raters_of
+from lpbandits.fit.methods.estimator import Estimate, Estimator
 from lpbandits.fit.uncertainty import Scatter, scatter_sums
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch

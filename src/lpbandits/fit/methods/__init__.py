@@ -1,0 +1,1 @@
+"""The methods of a fit: clusters of people, mixtures, and what they share."""
