@@ -74,7 +74,7 @@ def test_steps_stop_when_a_rating_gains_less_than_the_tolerance() -> None:
 
 
 def test_people_count_in_each_state_by_its_probability() -> None:
-    log = small(3)
+    log = small(9)
     real = estimate_of(Mixture(shrink=False, prior_sd=0.8), log, STATES)
     assert real.membership is not None
     (components, *_), prior = Mixture()._fit(as_blocks(log), STATES, Stopwatch())
@@ -156,7 +156,7 @@ def test_the_start_with_the_largest_evidence_is_kept(monkeypatch: pytest.MonkeyP
         return value
 
     monkeypatch.setattr(fit_, "evidence", noted)
-    log = as_blocks(planted(3)[1])
+    log = as_blocks(planted(7)[1])  # its largest likelihood belongs to another start
     one = Components(np.zeros((10, 1)), np.ones(1), 1.0)
     prior = Prior(one.means, 3.0)
     best = Mixture(restarts=6)._best_start(log, 5, prior, 1.0, Stopwatch())
