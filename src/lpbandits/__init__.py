@@ -10,8 +10,22 @@
 The public names are listed in `__init__.pyi`. They are loaded when first used, so that importing the package is quick.
 """
 
+from typing import Any
+
 import lazy_loader
 
 __version__ = "0.3.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name; suggest the nearest one if there is none of this name."""
+    if name in __all__:
+        return _load(name)
+    near = ""
+    if not name.startswith("_"):
+        from lpbandits.validate import did_you_mean  # noqa: PLC0415 - loads numpy
+
+        near = did_you_mean(name, __all__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{near}")

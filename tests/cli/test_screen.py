@@ -3,8 +3,9 @@
 import warnings
 
 import pytest
+from rich.console import Console
 
-from lpbandits.cli.screen import progress_bar
+from lpbandits.cli.screen import COMPILES, progress_bar
 from lpbandits.errors import StalledWarning
 
 
@@ -15,3 +16,13 @@ def test_a_warning_is_printed_at_once_as_a_note(capsys: pytest.CaptureFixture[st
     with pytest.warns(StalledWarning):
         warnings.warn("the scheduler has been silent", StalledWarning, stacklevel=1)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_is_told_that_the_first_run_compiles(
+    terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Console, "is_terminal", terminal)
+    with progress_bar(note=COMPILES):
+        pass
+    assert (COMPILES in capsys.readouterr().err) == terminal

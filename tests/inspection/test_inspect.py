@@ -264,3 +264,12 @@ def test_names_of_a_file_replace_names_of_the_model_or_give_a_warning(tmp_path: 
 def test_contrasts_of_one_state_are_empty() -> None:
     for ordering in ([0, 1], [0]):
         assert inspect_model(lpb.PreferenceModel([ordering])).contrasts == Contrasts(((0.0,),), (), (), (), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("actions", "rounds"), [(2, "1 greedy round"), (8, "4 greedy rounds"), (90, "20 greedy rounds")]
+)
+def test_greedy_rounds_are_at_most_half_of_the_actions(actions: int, rounds: str) -> None:
+    about = {"level": 0.8, "coverage": 0.8, "coverage_greedy": 0.79}
+    taste = lpb.TasteModel(np.zeros(actions), np.zeros((actions, 0)), np.ones(actions), about=about)
+    assert taste_lines(TasteView.of(taste, range(actions), 3))[-1].endswith(f"79.0% after up to {rounds}.")

@@ -49,7 +49,10 @@ class StateFit:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Expected next reward of an action, and its 80 % prediction interval."""
+    """Expected next reward of an action, and its 80 % prediction interval, within the model's `reward_range`.
+
+    A range that does not hold the person's mean rewards is extended to them.
+    """
 
     mean: float
     low: float
@@ -144,9 +147,12 @@ def _forecasts(policy: Policy, belief: Belief) -> dict[Label, Forecast]:
     """Return forecasts of all actions, best first."""
     means = policy.expected(belief)[0]
     half = QUANTILE * policy.predictive_sd(belief)
+    lowest, highest = policy.model.reward_range or (-np.inf, np.inf)
+    tried = belief.slots[layout.SUM, : belief.tried] / belief.slots[layout.COUNT, : belief.tried]
+    lowest, highest = min([lowest, *tried.tolist()]), max([highest, *tried.tolist()])
+    bounds = np.clip([means, means - half, means + half], lowest, highest)
     return {
-        policy.model.actions[a]: Forecast(float(means[a]), float(means[a] - half[a]), float(means[a] + half[a]))
-        for a in np.argsort(-means, kind="stable").tolist()
+        policy.model.actions[a]: Forecast(*bounds[:, a].tolist()) for a in np.argsort(-means, kind="stable").tolist()
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
+from lpbandits.cli.screen import COMPILES, print_json, print_report, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput
 
 NOT_OF_MODELS = ("states", "actions", "people", "gap", "seed", "policies", "rounds", "repeats", "against", "threads")
@@ -62,7 +62,7 @@ def bound(
     run = partial(bound_world, people=people, seed=seed, policies=names, rounds=rounds, repeats=repeats)
     if out is not None:
         as_folder(out)
-    with progress_bar("computing") as report:
+    with progress_bar(f"computing ({COMPILES})") as report:
         if model is not None:
             bounds = bound_model(PreferenceModel.load(model), state=state, means=own_means or None, noise=noise)
         else:

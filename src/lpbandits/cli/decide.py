@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import print_json, print_table, progress_bar, say
+from lpbandits.cli.screen import COMPILES, print_json, print_table, progress_bar, say
 from lpbandits.text import display, pluralize, significant
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def decide(
     )
     if policy == "auto" and not as_json:
         typer.echo(f"note: policy {chosen.name}: {display(chosen.why, None)}", err=True)
-    with progress_bar("deciding (the first run also compiles)") as report:
+    with progress_bar(f"deciding ({COMPILES})") as report:
         summary = decide_file(
             chosen,
             history,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
+from lpbandits.cli.screen import COMPILES, print_json, print_report, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput, LpbError
 from lpbandits.text import LINE, display
 
@@ -78,7 +78,7 @@ def evaluate(
     if out is not None:
         as_folder(out)
     log, seconds = options.read_log(ratings, **options.read_options(context))
-    with progress_bar() as report:
+    with progress_bar(note=COMPILES) as report:
         evaluation = run(
             log,
             model=loaded,
@@ -146,9 +146,9 @@ def _show(evaluation: "Evaluation", out: Path | None, model: Path | None) -> Non
         title = f"\nGain of {evaluation.subject} by group"
         print_table(title, *group_table(evaluation), note=loss_summary(evaluation))
     for note in evaluation.warnings:
-        say(f"note: {display(note, LINE)}", style="yellow")
+        say(f"note: {display(options.known_only(note), LINE)}", style="yellow")
     for name, why in evaluation.left_out.items():
-        say(f"not evaluated: {titled(name)}: {display(why, LINE)}", style="yellow")
+        say(f"not evaluated: {titled(name)}: {display(options.known_only(why), LINE)}", style="yellow")
     say(f"\n{evaluation.verdict}", style="bold")
     print_report(out)
     if model is not None:

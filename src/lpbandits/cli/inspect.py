@@ -55,7 +55,7 @@ def inspect(
         if inspection.taste.directions:
             print_table("\nStrongest taste factors", *taste_table(inspection.taste), note=TASTE_NOTE)
     for warning in warning_lines(inspection.fit):
-        say(f"warning: {warning}", style="yellow")
+        say(f"warning: {options.known_only(warning)}", style="yellow")
     if out is not None:
         say("")
     print_report(out)

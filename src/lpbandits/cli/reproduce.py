@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import print_json, print_table, progress_bar, say
+from lpbandits.cli.screen import COMPILES, print_json, print_table, progress_bar, say
 from lpbandits.text import LINE, display
 
 
@@ -48,7 +48,7 @@ def reproduce(
     sizes = {"rounds": rounds, "draws": draws, "people": people}
     counts: Any = {name: validate.as_count(value, name) for name, value in sizes.items() if value is not None}
     size = replace(QUICK if quick else FULL, **counts)
-    with progress_bar("reproducing") as report:
+    with progress_bar(f"reproducing ({COMPILES})") as report:
         done = run(
             figures or [],
             out=out,

@@ -23,15 +23,18 @@ from lpbandits.text import LINE, display
 STAGE = 40
 """Maximum number of characters of a stage's name."""
 
+COMPILES = "the first run also compiles"
+"""Note on work that compiles kernels, which takes seconds."""
+
 NOTES = (LockInWarning, NoiseWarning, StalledWarning, UncompiledWarning)
 """Warnings that are printed as notes."""
 
 
 @contextmanager
-def progress_bar(what: str = "") -> Iterator[progress.Progress]:
+def progress_bar(what: str = "", *, note: str = "") -> Iterator[progress.Progress]:
     """Show one progress bar with a name, or without a name one per stage, on stderr if it is a terminal.
 
-    Warnings of this package are printed as notes on stderr.
+    A note is printed above the bars. Warnings of this package are printed as notes on stderr.
     """
     columns = (
         TextColumn("{task.description:<18}", markup=False),
@@ -41,6 +44,8 @@ def progress_bar(what: str = "") -> Iterator[progress.Progress]:
     )
     console = _console(stderr=True)
     bar = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+    if note and console.is_terminal:
+        console.print(note, style="dim")
     with _notes(), bar as bars:
         tasks: dict[str, TaskID] = {what: bars.add_task(what, total=None)} if what else {}
 

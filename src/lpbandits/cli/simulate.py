@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
+from lpbandits.cli.screen import COMPILES, print_json, print_report, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput
 from lpbandits.text import display
 
@@ -103,7 +103,7 @@ def simulate(
         place = DuellingWorld(place, comparison)
     if out is not None:
         as_folder(out)
-    with progress_bar("simulating (the first run also compiles)") as report:
+    with progress_bar(f"simulating ({COMPILES})") as report:
         results = run(
             place,
             options.split_list(DEFAULT[feedback] if policies is None else policies),
@@ -150,7 +150,7 @@ def demo(
     from lpbandits.views.tables import comparison, described
 
     as_folder(out)
-    with progress_bar("simulating (the first run also compiles)") as report:
+    with progress_bar(f"simulating ({COMPILES})") as report:
         by_scale = run_demo(out, seed=seed, draws=draws, progress=report)
     if as_json:
         print_json({scale: results.to_dict() for scale, results in by_scale.items()})

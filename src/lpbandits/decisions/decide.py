@@ -20,6 +20,7 @@ from lpbandits.parallel import Workers
 from lpbandits.policies import Policy
 from lpbandits.progress import Progress
 from lpbandits.rng import addresses_of
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
 
@@ -38,7 +39,8 @@ class Decisions:
     expected
         Expected reward of the action, averaged over states; NaN if nothing is known about the person.
     low, high
-        80 % prediction interval of the next reward; NaN if the noise is unknown.
+        80 % prediction interval of the next reward; NaN if the noise is unknown. It and `expected` stay within the
+        model's `reward_range`, extended to the person's mean rewards.
     model
         The model that the indices refer to.
     """
@@ -67,7 +69,7 @@ class Decisions:
         return len(self.people)
 
     def __repr__(self) -> str:
-        return f"<Decisions: {int((self.action >= 0).sum()):,} of {len(self):,} people>"
+        return f"<Decisions: {int((self.action >= 0).sum()):,} of {pluralize(len(self), 'person', 'people')}>"
 
 
 @translate_errors("deciding")

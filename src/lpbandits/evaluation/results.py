@@ -50,11 +50,12 @@ class Gain:
         return int(self.low > 0.0) - int(self.high < 0.0)
 
     def __format__(self, form: str) -> str:
-        """Format the mean and the interval.
+        """Format the mean and the interval; a rounded zero is not negative.
 
-        >>> f"{Gain(0.059, 0.044, 0.073):+.3f}", f"{Gain(-0.03, None, None):.3f}"
-        ('+0.059 [+0.044, +0.073]', '-0.030')
+        >>> f"{Gain(0.059, 0.044, 0.073):+.3f}", f"{Gain(-0.0003, None, None):+.3f}"
+        ('+0.059 [+0.044, +0.073]', '+0.000')
         """
+        form = form[:1] + "z" + form[1:] if form.startswith("+") else "z" + form
         mean = f"{self.mean:{form}}"
         return mean if self.low is None or self.high is None else f"{mean} [{self.low:{form}}, {self.high:{form}}]"
 

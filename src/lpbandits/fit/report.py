@@ -192,6 +192,7 @@ class Fit:
             means=means.means,
             noise=means.noise,
             rewards=means.rewards,
+            reward_range=means.reward_range,
             popular=popular,
             taste=taste.taste,
             provenance={

@@ -37,6 +37,7 @@ from lpbandits.policies.plugins import (
     settings_of,
 )
 from lpbandits.rewards import Rewards, as_rewards
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
 from lpbandits.validate import short_repr
 
@@ -323,7 +324,7 @@ class Policy:
         return hash((self.evidence, self.rule, self.model, self.explore))
 
     def __repr__(self) -> str:
-        size = f"{self.model.n_states} states, {self.model.n_actions} actions"
+        size = f"{pluralize(self.model.n_states, 'state')}, {pluralize(self.model.n_actions, 'action')}"
         floor = f", explore={self.explore:g}" if self.explore else ""
         return f"{type(self).__name__}({_described(self.evidence)} × {_described(self.rule)} over {size}{floor})"
 

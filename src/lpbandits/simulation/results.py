@@ -16,6 +16,7 @@ from lpbandits.io.json import finite_or_none
 from lpbandits.io.paths import as_path
 from lpbandits.simulation.kernels import Trace
 from lpbandits.simulation.sums import Accumulator, Distribution, Moments
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Json
 from lpbandits.validate import as_choice
 
@@ -53,7 +54,7 @@ class Curve:
         return {name: finite_or_none(float(getattr(self, name)[-1])) for name in self.__dataclass_fields__}
 
     def __repr__(self) -> str:
-        return f"<Curve: {len(self.mean)} rounds, ends at {self.mean[-1]:.4g} ± {self.se[-1]:.2g}>"
+        return f"<Curve: {pluralize(len(self.mean), 'round')}, ends at {self.mean[-1]:.4g} ± {self.se[-1]:.2g}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,7 +103,8 @@ class PolicyResult:
         )
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {len(self.people['regret'])} people, regret {self.regret!r}>"
+        people = pluralize(len(self.people["regret"]), "person", "people")
+        return f"<{type(self).__name__}: {people}, regret {self.regret!r}>"
 
     def to_dict(self) -> Json:
         """Return the summary as a JSON object; null for values that the policy does not have."""
@@ -135,7 +137,7 @@ class Results:
 
     def __repr__(self) -> str:
         ends = ", ".join(f"{name} {result.regret.mean[-1]:.4g}" for name, result in self.policies.items())
-        return f"<Results after {self.settings['rounds']} rounds: mean regret {ends}>"
+        return f"<Results after {pluralize(self.settings['rounds'], 'round')}: mean regret {ends}>"
 
     def __getitem__(self, name: str) -> PolicyResult:
         return self.policies[as_choice(name, "policy", self.policies)]

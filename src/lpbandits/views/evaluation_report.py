@@ -145,7 +145,8 @@ def selection(evaluation: Evaluation) -> list[str]:
     if settings is not None:
         scale = f" on the {settings['scale']} scale" if "scale" in settings else ""
         tried = pluralize(len(chosen["trials"]), "setting")
-        lines.append(f"States: {settings['states']}, by {settings['method']}{scale} ({tried} tried).")
+        auto = " (auto)" if settings["states"] == "auto" else ""
+        lines.append(f"States: {chosen['states']}{auto}, by {settings['method']}{scale} ({tried} tried).")
     for name, values in chosen["constants"].items():
         named = zip(HYPERPARAMETERS[name], values, strict=True)
         lines.append(f"{titled(name)}: {' and '.join(f'{which} {value:g}' for which, value in named)}.")
