@@ -1,11 +1,12 @@
 """Notes on the terminal."""
 
+import re
 import warnings
 
 import pytest
 from rich.console import Console
 
-from lpbandits.cli.screen import COMPILES, progress_bar
+from lpbandits.cli.screen import COMPILES, print_table, progress_bar
 from lpbandits.errors import StalledWarning
 
 
@@ -26,3 +27,14 @@ def test_a_terminal_is_told_that_the_first_run_compiles(
     with progress_bar(note=COMPILES):
         pass
     assert (COMPILES in capsys.readouterr().err) == terminal
+
+
+@pytest.mark.parametrize(("width", "shown"), [(200, ["a", "b", "c"]), (30, ["a", "c"]), (14, ["a"])])
+def test_a_narrow_terminal_leaves_out_spare_columns(
+    width: int, shown: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Console, "is_terminal", True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_table("", ["a", "b", "c"], [["x" * 12, "1" * 20, "2" * 9]], spare=["b", "c"])
+    heading = re.sub("\x1b[^m]*m", "", capsys.readouterr().out).splitlines()[1]
+    assert heading.split() == shown

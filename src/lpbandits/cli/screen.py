@@ -6,12 +6,13 @@ Labels, names and paths are printed literally: markup, emoji codes and control c
 import json
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -22,6 +23,9 @@ from lpbandits.text import LINE, display
 
 STAGE = 40
 """Maximum number of characters of a stage's name."""
+
+MAX_WIDTH = 160
+"""Maximum width of a table on stdout that is not folded, if it is not a terminal."""
 
 COMPILES = "the first run also compiles"
 """Note on work that compiles kernels, which takes seconds."""
@@ -89,19 +93,36 @@ def say(text: str, *, style: str = "") -> None:
     console.print("\n".join(lines), style=style, soft_wrap=not console.is_terminal)
 
 
-def print_table(title: str, columns: list[str], rows: list[list[str]], *, note: str = "") -> None:
-    """Print a table and a note; columns of numbers are aligned to the right."""
+def print_table(
+    title: str, columns: list[str], rows: list[list[str]], *, note: str = "", spare: Sequence[str] = ()
+) -> None:
+    """Print a table and a note; columns of numbers are aligned to the right.
+
+    On a terminal that is too narrow, columns in `spare` are left out, the first ones first.
+    """
     from lpbandits.views.tables import numeric_columns
 
+    console = _console()
+    if not console.is_terminal and (width := _width(columns, rows)) <= MAX_WIDTH:
+        console.width = max(console.width, width)
+    for name in spare:
+        if name in columns and _width(columns, rows) > console.width:
+            at = columns.index(name)
+            columns, rows = columns[:at] + columns[at + 1 :], [row[:at] + row[at + 1 :] for row in rows]
     table = Table(header_style="bold", box=None, pad_edge=False, show_edge=False)
     for name, numeric in zip(columns, numeric_columns(columns, rows), strict=True):
         table.add_column(display(name, None), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
     for row in rows:
         table.add_row(*(display(cell, None) for cell in row))
     say(title, style="bold")
-    _console().print(table)
+    console.print(table)
     if note:
         say(note, style="dim")
+
+
+def _width(columns: list[str], rows: list[list[str]]) -> int:
+    """Return the width of a table that is not folded."""
+    return sum(max(map(cell_len, cells)) + 2 for cells in zip(columns, *rows, strict=True)) - 2
 
 
 def print_report(folder: Path | None) -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from lpbandits.worlds import World
 
 DEFAULT = {"rewards": "lpbts,mts,ts,ts-top", "duels": "lpb-duel,double-ts"}
+SPARE = ("knows", "median", "sd", "5-95 %")
+"""Columns of a comparison that a narrow terminal does not show."""
+
 WORLD_OPTIONS = (
     *("states", "actions", "scale", "gap", "jitter", "noise", "base", "spread", "gaps", "swap"),
     *("model_error", "assumed_noise", "noise_family", "model", "rewards", "log", "least"),
@@ -126,9 +129,9 @@ def simulate(
         print_json(results.to_dict())
         return
     from lpbandits.views.tables import comparison as table_of
-    from lpbandits.views.tables import described
+    from lpbandits.views.tables import comparison_note, described
 
-    print_table(described(results), *table_of(results))
+    print_table(described(results), *table_of(results), note=comparison_note(results), spare=SPARE)
     people = len(next(iter(results.policies.values())).people["regret"])
     decisions = people * results.settings["rounds"] * len(results.policies)
     say(f"\n{decisions:,} decisions in {results.seconds:.2f} s", style="dim")
@@ -147,7 +150,7 @@ def demo(
     """
     from lpbandits.io.atomic import as_folder
     from lpbandits.views.comparison_report import findings, run_demo
-    from lpbandits.views.tables import comparison, described
+    from lpbandits.views.tables import comparison, comparison_note, described
 
     as_folder(out)
     with progress_bar(f"simulating ({COMPILES})") as report:
@@ -156,7 +159,7 @@ def demo(
         print_json({scale: results.to_dict() for scale, results in by_scale.items()})
         return
     for results in by_scale.values():
-        print_table(described(results), *comparison(results))
+        print_table(described(results), *comparison(results), note=comparison_note(results), spare=SPARE)
         say("")
     for sentence in findings(by_scale):
         say(f"• {sentence}")

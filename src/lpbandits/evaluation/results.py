@@ -1,6 +1,5 @@
 """`Evaluation`: the result of an evaluation."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
@@ -12,7 +11,7 @@ from lpbandits.evaluation.fit_config import FitConfig
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Workers
 from lpbandits.policies import title_of
-from lpbandits.statistics import half_width
+from lpbandits.statistics import Difference as Gain
 from lpbandits.typing import FloatArray, Json
 
 TITLES = {"popular": "popularity", "item-knn": "item kNN", "ease": "EASE", "best-possible": "best possible"}
@@ -26,38 +25,6 @@ def titled(name: str) -> str:
     ('item kNN', 'lpbTS')
     """
     return TITLES.get(name, title_of(name))
-
-
-@dataclass(frozen=True)
-class Gain:
-    """A mean difference over people and its 95 % interval; the interval is None with too few people."""
-
-    mean: float
-    low: float | None
-    high: float | None
-
-    @classmethod
-    def of(cls, differences: FloatArray, *, widen: float = 1.0) -> "Gain":
-        """Return the mean of differences by person, with its interval; `widen` multiplies its width."""
-        mean, half = float(differences.mean()), half_width(differences, widen=widen)
-        return cls(mean, mean - half, mean + half) if math.isfinite(half) else cls(mean, None, None)
-
-    @property
-    def sign(self) -> int:
-        """1 if the interval lies above 0, −1 if below, else 0."""
-        if self.low is None or self.high is None:
-            return 0
-        return int(self.low > 0.0) - int(self.high < 0.0)
-
-    def __format__(self, form: str) -> str:
-        """Format the mean and the interval; a rounded zero is not negative.
-
-        >>> f"{Gain(0.059, 0.044, 0.073):+.3f}", f"{Gain(-0.0003, None, None):+.3f}"
-        ('+0.059 [+0.044, +0.073]', '+0.000')
-        """
-        form = form[:1] + "z" + form[1:] if form.startswith("+") else "z" + form
-        mean = f"{self.mean:{form}}"
-        return mean if self.low is None or self.high is None else f"{mean} [{self.low:{form}}, {self.high:{form}}]"
 
 
 @dataclass(frozen=True, eq=False)

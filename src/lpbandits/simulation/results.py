@@ -3,7 +3,7 @@
 import functools
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from lpbandits.io.json import finite_or_none
 from lpbandits.io.paths import as_path
 from lpbandits.simulation.kernels import Trace
 from lpbandits.simulation.sums import Accumulator, Distribution, Moments
+from lpbandits.statistics import Difference
 from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Json
 from lpbandits.validate import as_choice
@@ -149,17 +150,40 @@ class Results:
 
     def difference(self, one: str, other: str) -> tuple[float, float]:
         """Return the mean of regret(one) − regret(other) at the last round, paired by person, and its se."""
+        units = self._paired(one, other)
+        error = units.std(ddof=1) / np.sqrt(len(units)) if len(units) > 1 else np.nan
+        return float(units.mean()), float(error)
+
+    def differences(self, reference: str | None = None) -> dict[str, Difference]:
+        """Return, for each other policy, its regret − that of a reference (by default the first policy).
+
+        Policies are compared on the same people and random numbers. With several draws, the 95 % interval is over
+        draws; with one draw it is over its people only, and does not cover other orderings.
+
+        >>> from lpbandits import SyntheticWorld, simulate
+        >>> results = simulate(SyntheticWorld(states=2, actions=4), ["lpbts", "uniform"], people=9, rounds=50, draws=3)
+        >>> results.differences()["uniform"].low > 0
+        True
+        """
+        reference = next(iter(self.policies)) if reference is None else as_choice(reference, "policy", self.policies)
+        return {name: Difference.of(self._paired(name, reference)) for name in self.policies if name != reference}
+
+    def _paired(self, one: str, other: str) -> FloatArray:
+        """Return regret(one) − regret(other) by draw; by person if there is one draw."""
         gap = self[one].people["regret"] - self[other].people["regret"]
         draws = int(self.settings["draws"])
-        units = gap.reshape(draws, -1).mean(axis=1) if draws > 1 else gap
-        error = units.std(ddof=1) / np.sqrt(len(units)) if len(units) > 1 else np.nan
-        return float(gap.mean()), float(error)
+        return np.asarray(gap.reshape(draws, -1).mean(axis=1)) if draws > 1 else gap
 
     def to_dict(self) -> Json:
         """Return the summary as the JSON object that `lpb simulate --json` prints."""
         return {
             "settings": self.settings,
             "policies": {name: result.to_dict() for name, result in self.policies.items()},
+            "differences": {
+                "reference": next(iter(self.policies)),
+                "over": "draws" if self.settings["draws"] > 1 else "people",
+                "regret": {name: asdict(gap) for name, gap in self.differences().items()},
+            },
             "seconds": self.seconds,
         }
 

@@ -14,7 +14,7 @@ from lpbandits.views.charts.base import Chart, deferred_validation, grid
 from lpbandits.views.charts.policies import final_chart, round_chart, top_of
 from lpbandits.views.folder import footer, save_report
 from lpbandits.views.page import Section, Table
-from lpbandits.views.tables import comparison, described, number
+from lpbandits.views.tables import comparison, comparison_note, described, number
 from lpbandits.worlds import SyntheticWorld
 
 HOW_TO_READ = (
@@ -47,7 +47,7 @@ def save_comparison(results: Results, folder: str | Path) -> Path:
     """Write tables, charts (PNG and SVG) and an HTML report of a simulation; return the report's path."""
     charts = charts_of(results)
     state = charts.pop("state", None)
-    sections = [Section("Regret", [HOW_TO_READ], charts, [Table(*comparison(results))])]
+    sections = [Section("Regret", [HOW_TO_READ], charts, [_table(results)])]
     if state is not None:
         sections.append(Section("True state", [STATE_NOTE], {"state": state}))
     return save_report(
@@ -112,6 +112,10 @@ def findings(results: dict[str, Results]) -> list[str]:
     ]
 
 
+def _table(results: Results) -> Table:
+    return Table(*comparison(results), note=comparison_note(results))
+
+
 def _signed(value: float) -> str:
     return number(value).replace("-", "−")
 
@@ -131,7 +135,7 @@ def _sections(results: dict[str, Results]) -> list[Section]:
                 title,
                 [described(results[scale]) + "."],
                 {f"{name}-{scale}": chart for name, chart in charts[scale].items()},
-                [Table(*comparison(results[scale]))],
+                [_table(results[scale])],
             )
             for scale, title in SCALES.items()
         ),
