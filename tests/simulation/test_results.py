@@ -174,7 +174,9 @@ def test_saved_files(results: Results, tmp_path: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["format"] == "lpbandits-simulation"
     assert {"lpbandits", "numpy", "numba", "python"} <= set(manifest["versions"])
-    assert {key: manifest[key] for key in ("settings", "policies", "differences", "seconds")} == strict(results.to_dict())
+    assert {key: manifest[key] for key in ("settings", "policies", "differences", "seconds")} == strict(
+        results.to_dict()
+    )
     (tmp_path / "taken").write_text("")
     with pytest.raises(InvalidInput, match=r"cannot write to .*taken: it is a file, not a folder; choose another name"):
         results.save(tmp_path / "taken")

@@ -31,6 +31,7 @@ def bound(
     model: Path | None = typer.Option(None, help="Model file; one person per state replaces the random people."),
     state: int | None = typer.Option(None, help="Only the person of this state (with --model)."),
     means: str = typer.Option("", help="Means of the person, separated by commas (with --model and --state)."),
+    plugin: options.Plugins = None,
     threads: int | None = typer.Option(None, help="Threads; default all cores. Does not change results."),
     out: options.ReportFolder = None,
     as_json: options.AsJson = False,
@@ -46,6 +47,7 @@ def bound(
     from lpbandits.views.bound_report import bound_table, content_of, described, save_bounds
     from lpbandits.worlds import SyntheticWorld
 
+    options.load_plugins(plugin)
     axes = [validate.as_choice(axis, "against", AXES) for axis in options.split_list(against)]
     names = options.split_list(policies)
     try:

@@ -54,6 +54,7 @@ def decide(
     action: str | None = typer.Option(None, help="Column of the action; found by its name by default."),
     rating: str | None = typer.Option(None, help="Column of the reward; found by its name by default."),
     seed: options.Seed = 0,
+    plugin: options.Plugins = None,
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",
     address: options.Address = None,
@@ -68,6 +69,7 @@ def decide(
     from lpbandits.model import PreferenceModel
     from lpbandits.policies.choose import choose_policy
 
+    options.load_plugins(plugin)
     chosen_workers = options.workers_of(jobs, backend, address)
     chosen = choose_policy(
         PreferenceModel.load(model), policy, rewards=rewards, noise=noise, rounds=rounds, explore=explore

@@ -54,6 +54,7 @@ def evaluate(
     min_action: options.MinAction = 0,
     unpack_limit: options.UnpackLimit = None,
     seed: int = typer.Option(0, help="Random seed of the split and the policies."),
+    plugin: options.Plugins = None,
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",
     address: options.Address = None,
@@ -71,6 +72,7 @@ def evaluate(
     from lpbandits.io.atomic import as_folder, check_writable
     from lpbandits.model import PreferenceModel
 
+    options.load_plugins(plugin)
     chosen_workers = options.workers_of(jobs, backend, address)
     loaded = None if model is None else PreferenceModel.load(model)
     if model is not None:

@@ -54,6 +54,13 @@ Seed = Annotated[int, typer.Option(help="Random seed.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 ReportFolder = Annotated[Path | None, typer.Option(help="Output folder for tables, charts and an HTML report.")]
 
+Plugins = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--plugin", help="Python file that registers policies or worlds, which are then known here; can be repeated."
+    ),
+]
+
 Names = Annotated[
     Path | None,
     typer.Option(help="Names of actions: a CSV of labels and names, a MovieLens folder or movies.dat."),
@@ -107,6 +114,14 @@ def known_only(text: str) -> str:
         return match[0] if known is None or "lpb " in match[1] or known.issuperset(OPTION.findall(match[1])) else ""
 
     return REMARK.sub(kept, text)
+
+
+def load_plugins(paths: Iterable[Path] | None) -> None:
+    """Run the files of `--plugin`."""
+    from lpbandits.register import load_plugin
+
+    for path in paths or ():
+        load_plugin(path)
 
 
 def split_list(text: str) -> list[str]:

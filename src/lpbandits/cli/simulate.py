@@ -79,6 +79,7 @@ def simulate(
         help="Family of the rewards, with --model: **gaussian**, **bernoulli** or **poisson**.",
     ),
     settings: list[str] = typer.Option([], "--set", help="Further setting of the world, name=value; can be repeated."),
+    plugin: options.Plugins = None,
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",
     address: options.Address = None,
@@ -95,6 +96,7 @@ def simulate(
     from lpbandits.simulation import simulate as run
     from lpbandits.worlds import DuellingWorld
 
+    options.load_plugins(plugin)
     chosen_workers = options.workers_of(jobs, backend, address)
     validate.as_choice(feedback, "feedback", DEFAULT)
     duels = feedback == "duels"
