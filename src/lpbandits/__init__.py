@@ -10,6 +10,7 @@
 The public names are listed in `__init__.pyi`. They are loaded when first used, so that importing the package is quick.
 """
 
+import difflib
 from typing import Any
 
 import lazy_loader
@@ -23,9 +24,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name; suggest the nearest one if there is none of this name."""
     if name in __all__:
         return _load(name)
-    near = ""
-    if not name.startswith("_"):
-        from lpbandits.validate import did_you_mean  # noqa: PLC0415 - loads numpy
-
-        near = did_you_mean(name, __all__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{near}")
+    names = {known.casefold(): known for known in __all__}
+    near = [] if name.startswith("_") else difflib.get_close_matches(name.casefold(), names, n=1)
+    hint = f" (did you mean {names[near[0]]!r}?)" if near else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

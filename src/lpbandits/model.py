@@ -14,6 +14,7 @@ from lpbandits.errors import FileFormatError, translate_errors
 from lpbandits.io.atomic import write_text
 from lpbandits.io.json import digest, frozen, read_json, thawed
 from lpbandits.model_fields import frozen_array
+from lpbandits.notebook import Charted
 from lpbandits.taste_model import TasteModel
 from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, IntArray, Json, Label
@@ -44,7 +45,7 @@ EDGE = 1e-12
 """Utilities are clipped to [EDGE, 1 − EDGE] before their logit is taken."""
 
 
-class PreferenceModel:
+class PreferenceModel(Charted):
     """Possible preference orderings, one per latent state.
 
     Models are immutable, with read-only arrays and records. Two models are equal if their contents are.
@@ -282,7 +283,7 @@ class PreferenceModel:
 
     def __repr__(self) -> str:
         extras = [name for name in FIELDS[3:] if getattr(self, name) is not None]
-        known = f", with {' and '.join(extras)}" if extras else ""
+        known = f", with {', '.join(extras)}" if extras else ""
         sizes = f"{pluralize(self.n_states, 'state')}, {pluralize(self.n_actions, 'action')}"
         return f"<PreferenceModel: {sizes}{known}>"
 

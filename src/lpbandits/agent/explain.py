@@ -8,8 +8,9 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.kernels import layout
+from lpbandits.notebook import Shown
 from lpbandits.policies import Belief, Policy
-from lpbandits.text import display
+from lpbandits.text import display, pluralize
 from lpbandits.typing import FloatArray, Json, Label
 
 QUANTILE = 1.2815515655446004
@@ -59,8 +60,8 @@ class Forecast:
     high: float
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """An explained belief: tried actions with count and mean reward, and the states, most probable first.
 
     For a policy without states that predicts rewards, such as `Taste`, `forecasts` of all actions, best first, replace
@@ -95,6 +96,10 @@ class Explanation:
             ],
             "forecasts": [{"action": a, **asdict(forecast)} for a, forecast in self.forecasts.items()],
         }
+
+    def __repr__(self) -> str:
+        what = pluralize(len(self.states), "state") if self.states else pluralize(len(self.forecasts), "forecast")
+        return f"<Explanation: {pluralize(len(self.tried), 'tried action')}, {what}>"
 
     def __str__(self) -> str:
         lines = [

@@ -151,18 +151,17 @@ def fit(
 
 def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | None) -> None:
     from lpbandits.inspection.facts import noise_line, taste_lines
-    from lpbandits.inspection.inspect import CURVE_NOTE, PAIR_NOTE, curve_table, inspect_model, state_table
+    from lpbandits.inspection.inspect import CURVE_NOTE, PAIR_NOTE, curve_table, inspect, state_table
 
     report = result.report
     say(
-        f"{pluralize(report.ratings, 'rating')} by {pluralize(report.people, 'person', 'people')} of "
-        f"{pluralize(report.actions, 'action')}, {pluralize(round(report.comparisons), 'comparison')}",
+        f"{report.sizes}, {pluralize(round(report.comparisons), 'comparison')}",
         style="bold",
     )
     for reason, count in report.dropped.items():
         if count:
             say(f"  dropped {reason.replace('_', ' ').replace('min ', '--min-')}: {count:,}")
-    inspection = inspect_model(result.model, top=4)
+    inspection = inspect(result.model, top=4)
     if inspection.fit.curve:
         print_table(
             "\nHow many states?",

@@ -15,7 +15,9 @@ from lpbandits.decisions.engine import Engine
 from lpbandits.decisions.kernels.allowance import NO_ACTIONS, DecisionBatch
 from lpbandits.decisions.kernels.deciding import Output
 from lpbandits.errors import InvalidInput, check_fork, translate_errors
+from lpbandits.io.frames import to_pandas
 from lpbandits.model import PreferenceModel
+from lpbandits.notebook import Shown
 from lpbandits.parallel import Workers
 from lpbandits.policies import Policy
 from lpbandits.progress import Progress
@@ -25,7 +27,7 @@ from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
 
 @dataclass(frozen=True, eq=False)
-class Decisions:
+class Decisions(Shown):
     """The decisions of `decide`, as arrays with one entry per person.
 
     Attributes
@@ -64,6 +66,10 @@ class Decisions:
         [('ann', 'jam', 'tea')]
         """
         return decision_table(labels_as_series("person", self.people), self, self.model)
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas frame; pyarrow is not needed."""
+        return to_pandas(self.table())
 
     def __len__(self) -> int:
         return len(self.people)

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import polars as pl
 
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.evaluation.fit_config import FitConfig
+from lpbandits.io.frames import to_pandas
 from lpbandits.model import PreferenceModel
+from lpbandits.notebook import Charted
 from lpbandits.parallel import Workers
 from lpbandits.policies import title_of
 from lpbandits.statistics import Difference as Gain
@@ -68,7 +71,7 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Charted):
     """Comparison of policies with popularity on held-out people of a log.
 
     `best` is a policy that is significantly better than popularity (see `verdict.best_of`), else "popular".
@@ -164,6 +167,10 @@ class Evaluation:
         scores: Json = {"z": {str(t): None for t in self.policies["popular"].z}, "se": None, "curve": []}
         scores["vs_popularity"] = {"mean": None, "low": None, "high": None}
         return {name: {"title": titled(name), "kind": "left out", **scores} for name in self.left_out}
+
+    def to_pandas(self) -> Any:
+        """Return the table of report people as a pandas frame; pyarrow is not needed."""
+        return to_pandas(self.table)
 
     def note(self) -> Json:
         """Return the summary that is stored in a model (`model.evaluation`)."""

@@ -336,7 +336,12 @@ def _described(part: Any) -> str:
         if isinstance(value, Rewards):
             if value.family != "gaussian":
                 arguments.append(repr(value.family))
-            arguments.append(f"noise={value.noise}" if value.noise_known else f"noise≈{value.noise or 'spread'}")
+            arguments.append(f"noise={_short(value)}" if value.noise_known else f"noise≈{_short(value)}")
         else:
             arguments.append(f"{name}={value!r}")
     return f"{part.kind}({', '.join(arguments)})"
+
+
+def _short(rewards: Rewards) -> str:
+    """Return the noise with four digits."""
+    return "spread" if rewards.noise is None else repr(float(f"{rewards.noise:.4g}"))

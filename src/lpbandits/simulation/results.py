@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from lpbandits.errors import check_fork, translate_errors
 from lpbandits.io.atomic import atomic_folder, write_table
+from lpbandits.io.frames import to_pandas
 from lpbandits.io.json import finite_or_none
 from lpbandits.io.paths import as_path
+from lpbandits.notebook import Charted
 from lpbandits.simulation.kernels import Trace
 from lpbandits.simulation.sums import Accumulator, Distribution, Moments
 from lpbandits.statistics import Difference
@@ -123,7 +126,7 @@ class PolicyResult:
 
 
 @dataclass(frozen=True, repr=False)
-class Results:
+class Results(Charted):
     """Results of all policies of a simulation.
 
     >>> from lpbandits import SyntheticWorld, simulate
@@ -210,6 +213,10 @@ class Results:
             frame = frame.with_columns(pl.col("draw", "state").cast(pl.Int64), policy=pl.lit(name))
             frames.append(frame.select("policy", "person", pl.exclude("policy", "person")))
         return pl.concat(frames)
+
+    def to_pandas(self, table: str = "curves") -> Any:
+        """Return the table "curves" or "people" as a pandas frame; pyarrow is not needed."""
+        return to_pandas(self.tables()[as_choice(table, "table", ("curves", "people"))])
 
     @translate_errors("saving results")
     def save(self, folder: str | Path) -> Path:

@@ -42,19 +42,22 @@ def charts_of(results: Results, *, title: str = "Cumulative regret", limit: floa
     return charts
 
 
+def sections(results: Results) -> list[Section]:
+    """Return the sections of the report of a simulation."""
+    charts = charts_of(results)
+    state = charts.pop("state", None)
+    parts = [Section("Regret", [HOW_TO_READ], charts, [_table(results)])]
+    return parts if state is None else [*parts, Section("True state", [STATE_NOTE], {"state": state})]
+
+
 @deferred_validation
 def save_comparison(results: Results, folder: str | Path) -> Path:
     """Write tables, charts (PNG and SVG) and an HTML report of a simulation; return the report's path."""
-    charts = charts_of(results)
-    state = charts.pop("state", None)
-    sections = [Section("Regret", [HOW_TO_READ], charts, [_table(results)])]
-    if state is not None:
-        sections.append(Section("True state", [STATE_NOTE], {"state": state}))
     return save_report(
         folder,
         title="Comparison of policies",
         lead=described(results) + ".",
-        sections=sections,
+        sections=sections(results),
         foot=footer(results.seconds),
         tables=results.tables(),
         manifest=results.manifest(),

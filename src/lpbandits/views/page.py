@@ -101,7 +101,7 @@ def page(*, title: str, lead: str, sections: Sequence[Section], foot: str, drawi
         widths = [drawings[name].width for name in section.charts]
         beside = bool(widths and section.remarks) and max(widths) <= SIDE_BY_SIDE
         placed.append((section, beside))
-    return _template().render(
+    return template("report.html").render(
         title=title,
         lead=lead,
         sections=placed,
@@ -132,7 +132,8 @@ def vega_scripts() -> str:
 
 
 @functools.cache
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """Return a template that escapes text and replaces its control characters."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(__package__),
         autoescape=True,
@@ -141,7 +142,7 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html")
+    return environment.get_template(name)
 
 
 def _displayed(value: object) -> object:
