@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import lpbandits as lpb
@@ -19,7 +20,7 @@ def check(text: str) -> None:
 
 
 def test_representations() -> None:
-    taste = lpb.TasteModel([0.0], [[1.0]], [1.0])
+    taste = lpb.TasteModel(np.zeros(1), np.ones((1, 1)), np.ones(1))
     model = lpb.PreferenceModel([[0]], means=[[1.0]], taste=taste)
     agent = lpb.Agent(lpb.LpbTS(model), seed=0)
     agent.tell(0, 1.0)

@@ -90,7 +90,7 @@ def test_differences_have_t_intervals_over_draws_or_people(results: Results) -> 
     assert list(content["regret"]) == ANYWHERE[1:]
     assert content["regret"]["ts"] == {"mean": found.mean, "low": found.low, "high": found.high}
     swapped = results.differences("ts")[ANYWHERE[0]]
-    np.testing.assert_allclose([swapped.mean, swapped.high], [-found.mean, -(found.low or 0.0)])
+    np.testing.assert_allclose([swapped.mean, swapped.high or 0.0], [-found.mean, -(found.low or 0.0)])
     with pytest.raises(InvalidInput, match="'nope'"):
         results.differences("nope")
 

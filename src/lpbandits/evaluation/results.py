@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -14,8 +14,11 @@ from lpbandits.model import PreferenceModel
 from lpbandits.notebook import Charted
 from lpbandits.parallel import Workers
 from lpbandits.policies import title_of
-from lpbandits.statistics import Difference as Gain
+from lpbandits.statistics import Difference
 from lpbandits.typing import FloatArray, Json
+
+Gain: TypeAlias = Difference
+"""A difference of scores."""
 
 TITLES = {"popular": "popularity", "item-knn": "item kNN", "ease": "EASE", "best-possible": "best possible"}
 """Titles that differ from the contestant's name or from the title of the registered policy."""

@@ -16,7 +16,7 @@ def to_pandas(frame: pl.DataFrame) -> Any:
     (2, 2)
     """
     try:
-        import pandas as pd  # noqa: PLC0415 - optional
+        import pandas as pd  # type: ignore[import-untyped] # noqa: PLC0415 - optional, without stubs
     except ImportError:
         raise NotSupported("to_pandas needs pandas, which is not installed: pip install pandas") from None
     columns: dict[str, Any] = {}
