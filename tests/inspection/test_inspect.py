@@ -273,3 +273,10 @@ def test_greedy_rounds_are_at_most_half_of_the_actions(actions: int, rounds: str
     about = {"level": 0.8, "coverage": 0.8, "coverage_greedy": 0.79}
     taste = lpb.TasteModel(np.zeros(actions), np.zeros((actions, 0)), np.ones(actions), about=about)
     assert taste_lines(TasteView.of(taste, range(actions), 3))[-1].endswith(f"79.0% after up to {rounds}.")
+
+
+@pytest.mark.parametrize(("score", "words"), [(-1.2, "0.1000 better"), (-1.4, "0.1000 worse"), (-1.30001, "no better")])
+def test_the_gain_of_factors_is_stated(score: float, words: str) -> None:
+    about = {"score": score, "score_without": -1.3}
+    taste = lpb.TasteModel(np.zeros(2), np.zeros((2, 0)), np.ones(2), about=about)
+    assert words in taste_lines(TasteView.of(taste, "ab", 1))[0]

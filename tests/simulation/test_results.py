@@ -14,7 +14,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.policies import Setting, make_policy
 from lpbandits.simulation import Results, rollout, simulate
 from lpbandits.typing import FloatArray
-from lpbandits.views.tables import comparison, comparison_note
+from lpbandits.views.tables import comparison, comparison_note, described
 from lpbandits.worlds import SyntheticWorld
 from tests.conftest import ANYWHERE
 
@@ -180,3 +180,10 @@ def test_saved_files(results: Results, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     with pytest.raises(InvalidInput, match=r"cannot write to .*taken: it is a file, not a folder; choose another name"):
         results.save(tmp_path / "taken")
+
+
+def test_the_assumed_noise_is_described_where_it_differs() -> None:
+    model = lpb.PreferenceModel([[0, 1]], means=[[2.0, 1.0]], noise=0.894358)
+    for assumed, words in ((None, "noise 0.8944 (from the model), 1 person"), (2.0, "assumed noise 2")):
+        world = lpb.MeansWorld(model, assumed_noise=assumed)
+        assert words in described(simulate(world, ["ts"], people=1, rounds=1))

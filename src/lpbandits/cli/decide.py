@@ -105,7 +105,7 @@ def _show(summary: "Summary") -> None:
             for row in summary.first.rows()
         ]
         title = f"First {len(rows)} of {pluralize(summary.people, 'decision')} (--out writes all)"
-        print_table(title, summary.first.columns, rows)
+        print_table(title, summary.first.columns, rows, spare=("runner_up", "runner_up_name", "action"))
         say("")
     rows = [[display(one["name"]), f"{one['people']:,}", f"{one['share']:.1%}"] for one in summary.chosen]
     title = f"{summary.decided:,} of {pluralize(summary.people, 'person', 'people')}, by {summary.policy}"

@@ -143,7 +143,8 @@ def _show(evaluation: "Evaluation", out: Path | None, model: Path | None) -> Non
     from lpbandits.views.evaluation_report import describe, group_table, loss_summary, score_table
 
     rule = "Scores: 0 is a person's mean rating, 1 is one standard deviation above it."
-    print_table(describe(evaluation), *score_table(evaluation), note=rule)
+    columns, rows = score_table(evaluation)
+    print_table(describe(evaluation), columns, rows, note=rule, spare=("± se", *columns[1:-4]))
     if evaluation.candidate is not None:
         title = f"\nGain of {evaluation.subject} by group"
         print_table(title, *group_table(evaluation), note=loss_summary(evaluation))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import COMPILES, print_json, print_table, progress_bar, say
+from lpbandits.cli.screen import COMPILES, SPARE, print_json, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput
 from lpbandits.text import LINE, display, pluralize, share_text, size_text
 
@@ -169,7 +169,7 @@ def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | No
             note=f"{CURVE_NOTE} lpb inspect --out draws the curve.",
         )
     title = f"\n{pluralize(report.states, 'state')}, by {report.method}"
-    print_table(title, *state_table(inspection), note=PAIR_NOTE)
+    print_table(title, *state_table(inspection), note=PAIR_NOTE, spare=SPARE)
     heldout = "not computed: too few people"
     if report.heldout_log_likelihood is not None:
         heldout = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
+from lpbandits.cli.screen import SPARE, print_json, print_report, print_table, progress_bar, say
 from lpbandits.text import LINE, display, unique_labels
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _show_states(inspection: "Inspection", source: str) -> None:
     from lpbandits.inspection.facts import fit_lines, noise_line
     from lpbandits.inspection.inspect import place_note, place_table, state_table
 
-    print_table(f"{source}: {inspection.sizes}", *state_table(inspection))
+    print_table(f"{source}: {inspection.sizes}", *state_table(inspection), spare=SPARE)
     if any(s.unknown for s in inspection.states):
         say("Actions never compared in a state are left out of its lists and of everything below.", style="dim")
     if inspection.silence:

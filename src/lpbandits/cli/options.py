@@ -57,7 +57,9 @@ ReportFolder = Annotated[Path | None, typer.Option(help="Output folder for table
 Plugins = Annotated[
     list[Path] | None,
     typer.Option(
-        "--plugin", help="Python file that registers policies or worlds, which are then known here; can be repeated."
+        "--plugin",
+        metavar="<path>",
+        help="Python file that registers policies or worlds, which are then known here; can be repeated.",
     ),
 ]
 

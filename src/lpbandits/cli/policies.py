@@ -39,13 +39,15 @@ def policies(
     columns = ["knows", "name", "assumes"]
     headings = [*columns[:-1], "assumes / does"]
     for outcomes in ("rewards", "duels"):
-        rows, previous = [], ""
+        rows: list[list[str]] = []
+        previous = ""
         for entry in sorted(entries, key=lambda entry: entry.place):
             if entry.feedback == outcomes:
                 knows, *others = (display(getattr(entry, column), LINE) for column in columns)
                 rows.append(["" if knows == previous else knows, *others])
                 previous = knows
         if rows:
-            print_table(f"Learning from {outcomes}", headings, rows)
+            above = "\n" if outcomes == "duels" and feedback is None else ""
+            print_table(f"{above}Learning from {outcomes}", headings, rows)
     if advised is not None:
         say(f"\n{advised}")

@@ -81,7 +81,7 @@ def _show_list(figures: list[dict[str, Any]], *, as_json: bool) -> None:
         print_json({"figures": figures})
         return
     columns = ["name", "shows", "settings", "draws", "data"]
-    for group, title in (("paper", "Figures of the paper"), ("beyond", "Beyond the paper")):
+    for group, title in (("paper", "Figures of the paper"), ("beyond", "\nBeyond the paper")):
         rows = []
         for figure in (figure for figure in figures if figure["group"] == group):
             data = "–" if figure["needs_data"] is None else f"MovieLens {figure['needs_data']}"

@@ -27,6 +27,12 @@ STAGE = 40
 MAX_WIDTH = 160
 """Maximum width of a table on stdout that is not folded, if it is not a terminal."""
 
+MAX_WORD = 24
+"""Words up to this width are not broken in a table, and columns of text are folded to no less."""
+
+SPARE = ("mean rewards", "people", "never compared")
+"""Columns of a table of states that a narrow terminal does not show."""
+
 COMPILES = "the first run also compiles"
 """Note on work that compiles kernels, which takes seconds."""
 
@@ -49,7 +55,7 @@ def progress_bar(what: str = "", *, note: str = "") -> Iterator[progress.Progres
     console = _console(stderr=True)
     bar = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
     if note and console.is_terminal:
-        console.print(note, style="dim")
+        console.print(f"({note})", style="dim")
     with _notes(), bar as bars:
         tasks: dict[str, TaskID] = {what: bars.add_task(what, total=None)} if what else {}
 
@@ -103,15 +109,22 @@ def print_table(
     from lpbandits.views.tables import numeric_columns
 
     console = _console()
-    if not console.is_terminal and (width := _width(columns, rows)) <= MAX_WIDTH:
+    if not console.is_terminal and (width := sum(_widths(columns, rows)) - 2) <= MAX_WIDTH:
         console.width = max(console.width, width)
     for name in spare:
-        if name in columns and _width(columns, rows) > console.width:
+        if name in columns and sum(_widths(columns, rows, most=MAX_WORD)) - 2 > console.width:
             at = columns.index(name)
             columns, rows = columns[:at] + columns[at + 1 :], [row[:at] + row[at + 1 :] for row in rows]
     table = Table(header_style="bold", box=None, pad_edge=False, show_edge=False)
-    for name, numeric in zip(columns, numeric_columns(columns, rows), strict=True):
-        table.add_column(display(name, None), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold")
+    for i, (name, numeric) in enumerate(zip(columns, numeric_columns(columns, rows), strict=True)):
+        words = [word for text in (name, *(row[i] for row in rows)) for word in text.split()]
+        table.add_column(
+            display(name, None),
+            justify="right" if numeric else "left",
+            no_wrap=numeric,
+            overflow="fold",
+            min_width=min(max(map(cell_len, words), default=1), MAX_WORD),
+        )
     for row in rows:
         table.add_row(*(display(cell, None) for cell in row))
     say(title, style="bold")
@@ -120,9 +133,13 @@ def print_table(
         say(note, style="dim")
 
 
-def _width(columns: list[str], rows: list[list[str]]) -> int:
-    """Return the width of a table that is not folded."""
-    return sum(max(map(cell_len, cells)) + 2 for cells in zip(columns, *rows, strict=True)) - 2
+def _widths(columns: list[str], rows: list[list[str]], *, most: int | None = None) -> list[int]:
+    """Return the width of each column and the space after it; columns of text have at most the width `most`."""
+    from lpbandits.views.tables import numeric_columns
+
+    widths = [max(map(cell_len, cells)) for cells in zip(columns, *rows, strict=True)]
+    folds = [most is not None and not numeric for numeric in numeric_columns(columns, rows)]
+    return [2 + (min(width, most or width) if fold else width) for width, fold in zip(widths, folds, strict=True)]
 
 
 def print_report(folder: Path | None) -> None:

@@ -78,7 +78,9 @@ def simulate(
         show_default="the model's, else gaussian",
         help="Family of the rewards, with --model: **gaussian**, **bernoulli** or **poisson**.",
     ),
-    settings: list[str] = typer.Option([], "--set", help="Further setting of the world, name=value; can be repeated."),
+    settings: list[str] = typer.Option(
+        [], "--set", metavar="<name=value>", help="Further setting of the world; can be repeated."
+    ),
     plugin: options.Plugins = None,
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",

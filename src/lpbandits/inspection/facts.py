@@ -119,10 +119,10 @@ def taste_lines(taste: TasteView | None) -> list[str]:
     if {"score", "score_without"} <= set(numbers):
         better = numbers["score"] - numbers["score_without"]
         who = f" of {numbers['heldout_people']:,.0f} held-out people" if "heldout_people" in numbers else ""
-        out += (
-            f"; log density per rating{who} {numbers['score']:.4f}, {abs(better):.4f} "
-            f"{'better' if better >= 0 else 'worse'} than without factors"
+        change = (
+            "no better" if abs(better) < MIN_GAIN / 2 else f"{abs(better):.4f} {'better' if better > 0 else 'worse'}"
         )
+        out += f"; log density per rating{who} {numbers['score']:.4f}, {change} than without factors"
     lines = [out]
     if {"level", "coverage"} <= set(numbers):
         rounds = pluralize(taste.greedy_rounds, "greedy round")

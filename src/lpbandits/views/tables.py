@@ -94,7 +94,8 @@ def described(results: Results) -> str:
     words += [noise_of(s)] if "noise" in s else []
     words += ["Student's t noise"] if s.get("noise_family") == "student" else []
     violated = ("assumed_noise", "swap", "model_error")  # assumptions of the paper
-    words += [f"{name.replace('_', ' ')} {s[name]:g}" for name in violated if s.get(name)]
+    told = [name for name in violated if s.get(name) and (name != "assumed_noise" or s[name] != s["noise"])]
+    words += [f"{name.replace('_', ' ')} {s[name]:.4g}" for name in told]
     words.append(pluralize(s["people"], "person", "people") + (" per state" if "states" in s else ""))
     words.append(pluralize(s["rounds"], "round"))
     words += [pluralize(s["draws"], "draw")] if s["draws"] > 1 else []
