@@ -1,4 +1,4 @@
-"""`register`: add evidences, rules, policies and worlds of other packages or of a file by name."""
+"""`register`: add evidences, rules, policies, worlds and figures of other packages or of a file by name."""
 
 import hashlib
 import importlib.util
@@ -18,16 +18,19 @@ from lpbandits.worlds import WORLDS
 
 T = TypeVar("T")
 
-_REGISTRIES: tuple[dict[str, Any], ...] = (POLICIES, WORLDS, EVIDENCES, RULES)
+FIGURES: dict[str, Any] = {}
+"""Figures of `lpb reproduce` by name; `lpbandits.paper` adds its own."""
+
+_REGISTRIES: tuple[dict[str, Any], ...] = (POLICIES, WORLDS, EVIDENCES, RULES, FIGURES)
 
 
 def register(component: T) -> T:
-    """Register an evidence, a rule, a world or a policy by its name, and return it; also usable as a class decorator.
+    """Register an evidence, a rule, a world, a policy or a figure by name, and return it; also usable as a decorator.
 
     Saved agents restore evidences and rules by their `kind`; `lpb simulate` finds policies (`Entry`) and worlds by
-    `name`. Registering twice changes nothing; a name that belongs to another object is an error. An installed package
-    registers its components through an entry point in the group "lpbandits" that points to the module calling
-    `register`.
+    `name`, and `lpb reproduce` figures (`lpbandits.paper.spec.Figure`). Registering twice changes nothing; a name that
+    belongs to another object is an error. An installed package registers its components through an entry point in the
+    group "lpbandits" that points to the module calling `register`.
 
     >>> from lpbandits import LpbTS
     >>> from lpbandits.policies.evidences import Refit
@@ -47,8 +50,10 @@ def register(component: T) -> T:
         attribute = "kind"
     elif isinstance(added, type) and callable(getattr(added, "draw", None)) and hasattr(added, "name"):
         registry = WORLDS
+    elif all(callable(getattr(added, member, None)) for member in ("plan", "run", "chart")):
+        registry = FIGURES
     else:
-        kinds = "an Evidence or Rule class, a world class with name and draw, or an Entry"
+        kinds = "an Evidence or Rule class, a world class with name and draw, an Entry or a Figure"
         raise InvalidInput(f"register takes {kinds}, got {short_repr(added)}")
     name = as_text(getattr(added, attribute, None), attribute)
     known = registry.get(name, added)
@@ -59,9 +64,9 @@ def register(component: T) -> T:
 
 
 def _definition(thing: Any) -> tuple[str, str]:
-    """Return the module and the name of a class, or of an entry's function: equal if a notebook's cell is run again."""
-    source = thing.build if isinstance(thing, Entry) else thing
-    return source.__module__, getattr(source, "__qualname__", repr(source))
+    """Return the module and the name of a class, or of a function: equal if a notebook's cell is run again."""
+    source = thing.build if isinstance(thing, Entry) else getattr(thing, "run", thing)
+    return str(getattr(source, "__module__", "")), getattr(source, "__qualname__", repr(source))
 
 
 def load_plugin(path: str | Path) -> None:

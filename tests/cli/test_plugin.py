@@ -1,18 +1,22 @@
 """`--plugin`: the documented rule and world, decisions in workers, and errors with the plug-in's line."""
 
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import lpbandits as lpb
+from lpbandits.parallel.backends import pack
 from lpbandits.register import load_plugin
 from tests.cli.invoke import json_output, output
 from tests.fuzz.commands import run
 from tests.policies.test_plugins import PAGE, restored_registries
 
-RULE, WORLD = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+RULE, WORLD, FIGURE = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+CLASH = FIGURE.replace('"eight-actions"', '"regret-curves"')
 SMALL = ["--people", "3", "--rounds", "5"]
 
 
@@ -64,6 +68,32 @@ def test_workers_need_not_have_the_file(tmp_path: Path) -> None:
     world = lpb.SyntheticWorld(states=2, actions=3)
     alone, two = (lpb.simulate(world, ["epsilon-greedy"], people=3, rounds=5, draws=2, jobs=jobs) for jobs in (None, 2))
     assert alone.to_dict()["policies"] == two.to_dict()["policies"]
+
+
+def test_the_documented_figure_runs_in_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lpbandits.paper.report.save_report", lambda folder, **_: Path(folder) / "report.html")
+    plugin = ["--plugin", str(written(tmp_path, FIGURE))]
+    assert "eight-actions" in {figure["name"] for figure in json_output("reproduce", "--list", *plugin)["figures"]}
+    words = ["eight-actions", *plugin, "--people", 2, "--rounds", 5, "--draws", 2, "--out", tmp_path / "out"]
+    content = json_output("reproduce", *words, "--jobs", 1)
+    assert (content["claims"], content["skipped"]) == ([], {})
+    cases = sorted((tmp_path / "out" / "cases").glob("*.parquet"))
+    assert len(cases) == 3
+    assert {tuple(pl.read_parquet(case)["policy"]) for case in cases} == {("lpbts", "ts-top")}
+    code, _, error = run(["reproduce", *map(str, words), "--plugin", str(written(tmp_path, CLASH, "clash.py"))])
+    assert code == 2
+    assert "clash.py, line" in error
+    assert "'regret-curves'" in error
+
+
+def test_functions_that_use_the_package_can_be_sent_to_workers() -> None:
+    """The package has a module type of its own, which pickle does not know."""
+
+    def states() -> int:
+        return lpb.PreferenceModel([[0, 1]]).n_states
+
+    function, job = pickle.loads(pack(states, ()))  # noqa: S301 - our own
+    assert function(*job) == 1
 
 
 IMPORT = "import lpbandits as lpb\n"

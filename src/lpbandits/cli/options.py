@@ -59,7 +59,7 @@ Plugins = Annotated[
     typer.Option(
         "--plugin",
         metavar="<path>",
-        help="Python file that registers policies or worlds, which are then known here; can be repeated.",
+        help="Python file that registers policies, worlds or figures, which can then be named; can be repeated.",
     ),
 ]
 

@@ -20,6 +20,7 @@ def reproduce(
     draws: int | None = typer.Option(None, help="Draws of the orderings; default 3 to 48 by figure, 2 with --quick."),
     people: int | None = typer.Option(None, help="People per state; default 50, 10 with --quick."),
     rounds: int = typer.Option(200, help="Rounds per person."),
+    plugin: options.Plugins = None,
     jobs: int | None = typer.Option(None, help="Worker processes; default one per core. Does not change results."),
     backend: options.Backend = "processes",
     address: options.Address = None,
@@ -40,6 +41,7 @@ def reproduce(
     from lpbandits.paper.spec import FULL, QUICK
     from lpbandits.parallel import Workers
 
+    options.load_plugins(plugin)
     if show:
         _show_list(listing(), as_json=as_json)
         return
