@@ -1,5 +1,7 @@
 """Planning for a known number of rounds: the choice against its twin, and regret."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -91,14 +93,16 @@ def test_labels_of_states_and_actions_do_not_matter(tied: int, seed: int) -> Non
     prior = np.repeat(rng.dirichlet(np.full(60 // tied, 300.0)), tied) / tied
     model = PreferenceModel(orderings, prior=prior, utilities=utilities, errors=errors)
     states, name = rng.permutation(60), rng.permutation(12)
-    arrays = {key: one[states][:, np.argsort(name)] for key, one in (("utilities", utilities), ("errors", errors))}
+    arrays: dict[str, Any] = {
+        key: one[states][:, np.argsort(name)] for key, one in (("utilities", utilities), ("errors", errors))
+    }
     other = PreferenceModel(name[orderings[states]], prior=prior[states], **arrays)
     told: list[Outcome] = []
     for reward in (5.0, *rng.normal(4.5, 0.5, 5)):
-        action = agent_after(lpb.LpbHorizon(model, rounds=30), told).ask()
+        action = int(agent_after(lpb.LpbHorizon(model, rounds=30), told).ask())
         renamed = [(int(name[a]), r) for a, r in told]
         assert agent_after(lpb.LpbHorizon(other, rounds=30), renamed).ask() == name[action]
-        told.append((int(action), float(reward)))
+        told.append((action, float(reward)))
 
 
 def test_it_starts_as_popular_and_ends_greedily() -> None:

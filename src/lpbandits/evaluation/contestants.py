@@ -101,7 +101,7 @@ class Contest:
     ) -> list[FloatArray]:
         """Return the scores (people × rounds) of each (name, model) in `policies`, then of each of `others`.
 
-        Policies are built as `lpb decide` builds them, and are told each person's number of rounds. Each of `others` is a
+        Policies are built as `lpb decide` builds them, and told each person's number of rounds. Each of `others` is a
         function and its arguments, which returns rewards (people × rounds). `watch` reports the stage "replay".
         """
 
