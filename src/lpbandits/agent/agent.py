@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Hashable, Sequence
-from copy import deepcopy
 from functools import partial
 from threading import RLock
 from typing import Any, Never
@@ -13,7 +12,6 @@ from lpbandits.agent.outcomes import OutcomeLog
 from lpbandits.agent.persistence import agent_from_json, agent_to_json
 from lpbandits.errors import LockInWarning, NotSupported
 from lpbandits.kernels import layout
-from lpbandits.kernels.calls import choose_with, flat, tell_with
 from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies import Belief, Policy
@@ -69,14 +67,12 @@ class Agent:
         self.asked = validate.as_count(asked, "asked", low=0, high=2**32 - 1)
         self._stream = stream_id(self.person)
         self._index, self._labels = policy.model.index, policy.model.actions
-        self._all_actions = policy.offer(None)
-        self._explores = policy.explore > 0.0
-        self._locks_in = not policy.rule.handles_repeats and not self._explores
-        self._duels = policy.feedback == "duels"
-        self._any_float = policy.rewards.family == "gaussian" and not self._duels
-        self._kernels = flat(choose_with, policy.choose), flat(tell_with, policy.tell)
+        calls = policy.calls
+        self._kernels, self._all_actions = calls[:2], calls.everything
+        self._duels, self._explores = calls.duels, calls.explores
+        self._locks_in, self._any_float = calls.locks_in, calls.any_float
         self._lock = RLock()  # reentrant, as a signal handler may use the agent
-        self._start(policy.new_belief() if belief is None else deepcopy(Belief.checked(policy, belief)))
+        self._start(policy.new_belief() if belief is None else Belief.checked(policy, belief).copy())
 
     def _start(self, belief: Belief) -> None:
         """Start from a belief; outcomes already in it cannot be retracted."""
@@ -315,7 +311,7 @@ class Agent:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle without the compiled functions."""
         with self._lock:
-            belief = deepcopy(self._belief)
+            belief = self._belief.copy()
             build = partial(Agent, seed=self.seed, person=self.person, asked=self.asked, belief=belief)
             state = self.log.rows(), dict(self.log.ids), self.log.missing
         return build, (self.policy,), state
