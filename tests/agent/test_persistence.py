@@ -100,7 +100,7 @@ def with_belief(belief: Any) -> str:
         ('{"format": "lpbandits-ag', "not valid JSON"),
         ("[]", "'format' 'lpbandits-agent'"),
         ('{"format": "lpbandits-model"}', "must have 'format'"),
-        (altered(agent_for(), version=2), "version 2.*version 3"),
+        (altered(agent_for(), version=2), "version 2.*versions 3 to 4"),
         (altered(agent_for(), hashed=False, seed=1), "altered"),
         (altered(agent_for(), hashed=False, sha256=None), "altered"),
         (agent_for().to_json()[:-1] + ', "seed": 3}', "'seed'"),

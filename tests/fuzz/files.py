@@ -46,6 +46,7 @@ def saved_agents() -> list[tuple[str, str, bytes]]:
                 agent.tell_duel(label, "jam", id=i)
             else:
                 agent.tell(label, 0.5 * i, id=f"visit {i}")
+            agent.decide()
         saved.append((source, agent.to_json(), agent.belief.pack()))
     return saved
 

@@ -62,9 +62,20 @@ class OutcomeLog:
         if before[1:] != (action, outcome):
             raise InvalidInput(
                 f"id {validate.short_repr(id_)} already belongs to {self._described(before[1:])}, got "
-                f"{self._described((action, outcome))}; retract the first, or use a new id"
+                f"{self._described((action, outcome))}; retract the first with retract(id={validate.short_repr(id_)}), "
+                "or use a new id"
             )
         return True
+
+    def row_of(self, id_: Hashable) -> Row:
+        """Return the row of the outcome with this id."""
+        entry = self.ids.get(_checked_id(id_))
+        if entry is None:
+            raise InvalidInput(
+                f"id must be that of a reported outcome, got {validate.short_repr(id_)}; it was not reported, or is "
+                "already retracted"
+            )
+        return entry[1:]
 
     def require_all(self, consequence: str) -> None:
         """Raise `NotSupported` if outcomes are missing."""
