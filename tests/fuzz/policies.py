@@ -173,6 +173,20 @@ AGENTS = (
 )
 
 
+@target("report", listed(POLICIES | DUELLING, text() | integers(0, 2**32), text()) | anything())
+def report_agent(value: Any) -> Any:
+    if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], lpb.Policy):
+        return lpb.report(value)
+    policy, person, name = value
+    model = policy.model.replace(names=[name, "b", "c"], state_names=["x", "y", name])
+    agent = lpb.Agent(policy.with_model(model), seed=3, person=person)
+    use_agent(agent, (1.0, 0.0))
+    agent.decide()
+    page = lpb.report(agent)
+    assert "<script" not in page
+    return page
+
+
 @target("agent", AGENTS, 4)
 def drive_agent(value: Any) -> Any:
     if value[0] == "new":
