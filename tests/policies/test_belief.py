@@ -135,6 +135,9 @@ def test_bytes_of_version_0_3_are_read(make: Callable[[], lpb.Policy], text: str
     for damaged in (data[:20], data[:-1], data + b"x", data[:30] + b"\0" + data[31:], data[:12] + b"\xff" + data[13:]):
         with pytest.raises(FileFormatError, match="packed belief"):
             lpb.Belief.unpack(policy, damaged)
+    many = data[:12] + struct.pack("<I", 2**32 - 1) + data[16:]
+    with pytest.raises(FileFormatError, match="more actions than the model"):
+        lpb.Belief.unpack(policy, many)
     with pytest.raises(FileFormatError, match=r"0\.3.*another policy"):
         lpb.Belief.unpack(lpb.LpbTS(PLAIN, noise=1.0, first="uniform"), data)
 

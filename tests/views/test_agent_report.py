@@ -131,7 +131,13 @@ def test_the_page_of_duels(make: Any) -> None:
 
 def test_an_agent_without_outcomes_or_saved_without_them() -> None:
     empty = lpb.Agent(lpb.LpbTS(MODEL), seed=7)
-    assert "Nothing yet." in text_of(lpb.report(empty))
+    text = text_of(lpb.report(empty))
+    assert "No outcome yet. No decision waits" in text
+    assert "Nothing yet." in text
+    assert text.count("Fewer than two actions were tried") == 1
+    unsure = text_of(lpb.report(lpb.Agent(lpb.MUCB(MODEL), seed=7)))
+    assert "Still possible as the best: rest, drug B." in unsure
+    assert "state 0 possible 50%" in unsure
     assert "<svg" not in lpb.report(empty)
     short = lpb.Agent.from_json(told().to_json(outcomes=False))
     text = text_of(lpb.report(short))

@@ -242,6 +242,8 @@ def _read_1(policy: "Policy", data: bytes | bytearray) -> _Saved:
             "the packed belief of lpbandits 0.3 or earlier belongs to another policy or model; give the policy that "
             "created it"
         )
+    if n > policy.model.n_actions:
+        raise FileFormatError("the packed belief is invalid: it has more actions than the model")
     shape, own_shape = _saved_shapes(policy)
     body = _inflated(data[_HEAD_1.size :], 28 * n + 8 * (math.prod(shape) + math.prod(own_shape)))
     actions, slots, states, end = _arrays_in(body, 0, n, shape[1])

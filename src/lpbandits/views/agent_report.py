@@ -81,11 +81,11 @@ class _Person:
 
     @property
     def lead(self) -> str:
-        waiting = pluralize(len(self.agent.pending), "decision waits", "decisions wait")
-        kind = ("comparison", None) if self.duels else ("outcome", None)
-        return f"{pluralize(self.agent.rounds, *kind)} of {pluralize(len(self.seen.tried), 'action')}. " + (
-            f"{waiting} for an outcome." if self.agent.pending else "No decision waits for an outcome."
-        )
+        told = pluralize(self.agent.rounds, "comparison" if self.duels else "outcome")
+        first = f"{told} of {pluralize(len(self.seen.tried), 'action')}." if self.seen.tried else "No outcome yet."
+        if not self.agent.pending:
+            return f"{first} No decision waits for an outcome."
+        return f"{first} {pluralize(len(self.agent.pending), 'decision waits', 'decisions wait')} for an outcome."
 
     def sections(self) -> Iterator[Section]:
         yield Section("What is probably best", list(best_lines(self.agent, self.seen, self.names)), tables=self._best())
@@ -189,14 +189,16 @@ class _Person:
         ]
         if len(self.seen.states) > MAX_STATES:
             text.append(f"The table shows the {MAX_STATES} most probable of {len(self.seen.states):,} groups.")
-        rows = []
+        if len(self.seen.tried) < 2:
+            text.append("Fewer than two actions were tried, which says nothing about an order.")
+        rows, exact = [], self.agent.policy.evidence.probabilistic
         for fit in self.seen.states[:MAX_STATES]:
             ordering = [model.actions[a] for a in model.orderings[fit.state].tolist()]
             name, first = display(model.state_name(fit.state)), order_text(ordering, self.names)
-            text.append(
-                f"{name[:1].upper()}{name[1:]} prefers {first}. {reason(ordering, self.seen.tried, self.names)}"
-            )
-            rows.append([name, percent(fit.probability), percent(float(model.prior[fit.state]))])
+            why = reason(ordering, self.seen.tried, self.names)
+            text.append(f"{name[:1].upper()}{name[1:]} prefers {first}. {why}".rstrip())
+            now = percent(fit.probability) if exact else "possible" if fit.probability else "excluded"
+            rows.append([name, now, percent(float(model.prior[fit.state]))])
         return Section("What the model concludes, and why", text, tables=[Table(["group", "now", "at first"], rows)])
 
     def _small_print(self) -> list[str]:

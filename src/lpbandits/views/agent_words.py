@@ -112,7 +112,7 @@ def order_text(ordering: Sequence[Label], names: Names) -> str:
 
 
 def reason(ordering: Sequence[Label], tried: dict[Label, tuple[int, float]], names: Names) -> str:
-    """Say how the averages of the tried actions agree with an ordering.
+    """Say how the averages of the tried actions agree with an ordering; nothing for fewer than two.
 
     >>> names = Names({}, [])
     >>> reason(["tea", "jam", "pie"], {"jam": (1, 4.0), "tea": (2, 1.0), "pie": (1, 0.5)}, names)
@@ -120,7 +120,7 @@ def reason(ordering: Sequence[Label], tried: dict[Label, tuple[int, float]], nam
     """
     known = [label for label in ordering if label in tried][:MAX_COMPARED]
     if len(known) < 2:
-        return "Fewer than two actions were tried, which says nothing about an order."
+        return ""
     pairs = list(combinations(known, 2))
     gaps = [(tried[lower][1] - tried[upper][1], upper, lower) for upper, lower in pairs]
     against = [gap for gap in gaps if gap[0] > 0]
