@@ -36,7 +36,7 @@ def test_decide_draws_as_ask_does(case: Case) -> None:
     policy = case.policy(model).exploring(0.02)
     one, other = (Agent(policy, seed=3, person="ann") for _ in range(2))
     for i, allowed in enumerate([None, [0, 3, 4], None, [5], [1, 2], None]):
-        probabilities = other.probabilities(allowed)
+        probabilities = np.minimum(other.probabilities(allowed), 1.0)  # sums are rounded
         decision = one.decide(allowed)
         assert decision.action == other.ask(allowed)
         assert decision.probabilities == {a: probabilities[a] for a in allowed or range(6)}
@@ -47,6 +47,7 @@ def test_decide_draws_as_ask_does(case: Case) -> None:
         for agent in (one, other):
             agent.tell(decision.action, float(i % 2))
     assert [decision.asked for decision in one.pending] == list(range(6))
+    assert Agent.from_json(one.to_json()).pending == one.pending
 
 
 @pytest.mark.parametrize("name", [name for name, entry in POLICIES.items() if entry.feedback == "duels"])
@@ -289,3 +290,10 @@ def test_a_policy_without_exact_probabilities_decides_without_them(monkeypatch: 
     assert decision.probability is None
     assert decision.probabilities is None
     assert Decision.from_dict(decision.to_dict()) == decision
+
+
+def test_a_rounded_probability_above_one_is_saved_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = agent_for(noise=1.0)
+    monkeypatch.setattr(lpb.Policy, "_probabilities", lambda *_: np.array([np.nextafter(1.0, 2.0)] * 3))
+    assert agent.decide().probability == 1.0
+    assert Agent.from_json(agent.to_json()).decisions == agent.decisions

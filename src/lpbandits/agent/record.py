@@ -162,7 +162,7 @@ def _positive(agent: "Agent", indices: IntArray) -> tuple[tuple[Label, float], .
     except NotSupported:
         return None
     labels = policy.model.actions
-    return tuple((labels[i], float(chances[i])) for i in chances.nonzero()[0].tolist())
+    return tuple((labels[i], min(float(chances[i]), 1.0)) for i in (chances > 0).nonzero()[0].tolist())  # rounded sums
 
 
 def own_decision(decisions: Mapping[str, Decision], decision: Any, id_: Hashable) -> Decision:
