@@ -114,11 +114,7 @@ class Agent:
         The agent keeps the decision until its outcome arrives, and after: `tell(reward=…, decision=…)`, `pending`.
         """
         with self._lock:
-            decision = decided(self, allowed)
-            self._decisions[decision.id] = decision
-            if self._locks_in and decision.action in [self._labels[a] for a in self._belief.actions]:
-                warn_of_lock_in(self.policy, decision.action)
-            return decision
+            return decided(self, allowed)
 
     @property
     def pending(self) -> list[Decision]:
@@ -137,7 +133,7 @@ class Agent:
         action: Label | None = None,
         reward: float | None = None,
         *,
-        id: Hashable = None,  # noqa: A002 - the public name
+        id: Hashable = None,
         decision: Decision | str | None = None,
     ) -> None:
         """Report the reward of an action, whether it was asked for or not.
@@ -159,7 +155,7 @@ class Agent:
             only_duels()
         if decision is not None:
             own = own_decision(self._decisions, decision, id)
-            id, action = own.id, own.action if action is None else action  # type: ignore[assignment] # noqa: A001
+            id, action = own.id, own.action if action is None else action  # type: ignore[assignment] # not a duel
         kind = type(action)
         try:
             index = self._index[action] if kind is str or kind is int else self.policy.index_of(action)  # type: ignore[index] # kind
@@ -204,12 +200,7 @@ class Agent:
         return play
 
     def tell_duel(
-        self,
-        winner: Label,
-        loser: Label,
-        *,
-        id: Hashable = None,  # noqa: A002 - as for tell
-        decision: Decision | str | None = None,
+        self, winner: Label, loser: Label, *, id: Hashable = None, decision: Decision | str | None = None
     ) -> None:
         """Report the winner of a duel, whether it was asked for or not; `id` and `decision` are as for `tell`.
 
@@ -223,7 +214,7 @@ class Agent:
         if not self._duels:
             only_rewards()
         if decision is not None:
-            id = own_decision(self._decisions, decision, id).id  # noqa: A001
+            id = own_decision(self._decisions, decision, id).id
         self._add(self.policy.index_of(winner), self.policy.index_of(loser), id)
 
     def _add(self, action: int, outcome: float, id_: Hashable = None) -> None:
@@ -241,7 +232,7 @@ class Agent:
         finally:
             self._lock.release()
 
-    def retract(self, action: Label | None = None, reward: float | None = None, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
+    def retract(self, action: Label | None = None, reward: float | None = None, *, id: Hashable = None) -> None:
         """Remove a reported outcome; the belief is then, to the last bit, as if it had not been reported.
 
         An `id`, of an outcome or of its decision, is enough. An outcome that was not reported, or not with this `id`,
@@ -261,7 +252,7 @@ class Agent:
             only_duels()
         self._remove(action, reward, id)
 
-    def retract_duel(self, winner: Label | None = None, loser: Label | None = None, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
+    def retract_duel(self, winner: Label | None = None, loser: Label | None = None, *, id: Hashable = None) -> None:
         """Remove a reported duel, as `retract` does for a reward."""
         if not self._duels:
             only_rewards()
@@ -349,14 +340,10 @@ class Agent:
         with self._lock:
             belief = self._belief.copy()
             build = partial(Agent, seed=self.seed, person=self.person, asked=self.asked, belief=belief)
-            state = self.log.rows(), dict(self.log.ids), self.log.missing, dict(self._decisions)
-        return build, (self.policy,), state
+            return build, (self.policy,), (self.log.copy(), dict(self._decisions))
 
-    def __setstate__(self, state: tuple[list[Any], dict[Hashable, Any], int, dict[str, Decision]]) -> None:
-        rows, ids, missing, self._decisions = state
-        for row in rows:
-            self.log.add(*row)
-        self.log.ids, self.log.missing = ids, missing
+    def __setstate__(self, state: tuple[OutcomeLog, dict[str, Decision]]) -> None:
+        self.log, self._decisions = state
 
     def __repr__(self) -> str:
         return f"Agent({self.policy!r}, seed={self.seed}, person={self.person!r}, rounds={self.rounds})"

@@ -40,6 +40,12 @@ class OutcomeLog:
         if id_ is not None:
             self.ids[_checked_id(id_)] = (len(self.actions) - 1, action, outcome)
 
+    def copy(self) -> "OutcomeLog":
+        """Return an independent copy."""
+        out = OutcomeLog(self._policy, self.missing)
+        out.actions, out.outcomes, out.ids = self.actions.copy(), self.outcomes.copy(), self.ids.copy()
+        return out
+
     def rows(self) -> list[Row]:
         """Return the outcomes in order."""
         return list(zip(self.actions, self.outcomes, strict=True))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lpbandits import validate
+from lpbandits.agent.refusals import warn_of_lock_in
 from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.policies.belief import reading_saved
 from lpbandits.typing import IntArray, Json, Label
@@ -132,13 +133,13 @@ def decision_id(seed: int, person: Label, asked: int) -> str:
 
 
 def decided(agent: "Agent", allowed: Sequence[Label] | None) -> Decision:
-    """Ask an agent, and return the decision with its probabilities."""
+    """Ask an agent, and return and keep the decision with its probabilities."""
     policy = agent.policy
     indices = policy.indices(allowed)
     positive, rounds, asked = _positive(agent, indices), agent.rounds, agent.asked
     labels = policy.model.actions
     play = agent._choice(allowed)
-    return Decision(
+    decision = Decision(
         id=decision_id(agent.seed, agent.person, asked),
         action=labels[play] if policy.feedback == "rewards" else (labels[play[0]], labels[play[1]]),
         allowed=labels if allowed is None else tuple(labels[i] for i in indices.tolist()),
@@ -151,6 +152,10 @@ def decided(agent: "Agent", allowed: Sequence[Label] | None) -> Decision:
         policy_sha256=policy.sha256,
         model_sha256=policy.model.sha256,
     )
+    agent._decisions[decision.id] = decision
+    if agent._locks_in and play in agent.belief.actions:
+        warn_of_lock_in(policy, decision.action, stacklevel=4)
+    return decision
 
 
 def _positive(agent: "Agent", indices: IntArray) -> tuple[tuple[Label, float], ...] | None:

@@ -20,11 +20,11 @@ def only_rewards() -> Never:
     )
 
 
-def warn_of_lock_in(policy: Policy, action: object) -> None:
+def warn_of_lock_in(policy: Policy, action: object, *, stacklevel: int = 3) -> None:
     """Warn that a rule plays an action again, which it may do for ever."""
     warnings.warn(
         f"the rule '{policy.rule.kind}' plays {action!r} again and may never play another action; pass the actions not "
         "yet given: ask(allowed=…)",
         LockInWarning,
-        stacklevel=3,
+        stacklevel=stacklevel,
     )
