@@ -35,6 +35,7 @@ from .fit import choose_states as choose_states
 from .fit import fit_states as fit_states
 from .fit import states_of as states_of
 from .fit.state_means import isotonic as isotonic
+from .inspection.inspect import inspect as inspect
 from .kernels.compiler import kernel as kernel
 from .model import PreferenceModel as PreferenceModel
 from .parallel import Workers as Workers

@@ -39,6 +39,7 @@ from lpbandits.policies.plugins import (
     settings_of,
 )
 from lpbandits.rewards import Rewards, as_rewards
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
 from lpbandits.validate import short_repr
 
@@ -352,7 +353,7 @@ class Policy:
         return hash((self.evidence, self.rule, self.model, self.explore))
 
     def __repr__(self) -> str:
-        size = f"{self.model.n_states} states, {self.model.n_actions} actions"
+        size = f"{pluralize(self.model.n_states, 'state')}, {pluralize(self.model.n_actions, 'action')}"
         floor = f", explore={self.explore:g}" if self.explore else ""
         return f"{type(self).__name__}({_described(self.evidence)} × {_described(self.rule)} over {size}{floor})"
 
@@ -364,7 +365,12 @@ def _described(part: Any) -> str:
         if isinstance(value, Rewards):
             if value.family != "gaussian":
                 arguments.append(repr(value.family))
-            arguments.append(f"noise={value.noise}" if value.noise_known else f"noise≈{value.noise or 'spread'}")
+            arguments.append(f"noise={_short(value)}" if value.noise_known else f"noise≈{_short(value)}")
         else:
             arguments.append(f"{name}={value!r}")
     return f"{part.kind}({', '.join(arguments)})"
+
+
+def _short(rewards: Rewards) -> str:
+    """Return the noise with four digits."""
+    return "spread" if rewards.noise is None else repr(float(f"{rewards.noise:.4g}"))
