@@ -13,7 +13,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.kernels import layout
-from lpbandits.kernels.tally import place
+from lpbandits.kernels.tally import place, place_in_tiers
 from lpbandits.typing import FloatArray, IntArray, Json, SlotArray
 
 if TYPE_CHECKING:
@@ -207,6 +207,8 @@ class Belief:
         belief.slots[:, :n], belief.tried = slots, n
         for slot, action in enumerate(actions.tolist()):
             place(policy.ranks, belief.order, slot, action)
+            if policy.tiered:
+                place_in_tiers(policy.ranks, belief.slots, belief.order, slot + 1, slot)
         if belief.own_is_saved:
             belief.own[:] = own
         if n:
