@@ -264,3 +264,32 @@ def test_names_of_a_file_replace_names_of_the_model_or_give_a_warning(tmp_path: 
 def test_contrasts_of_one_state_are_empty() -> None:
     for ordering in ([0, 1], [0]):
         assert inspect_model(lpb.PreferenceModel([ordering])).contrasts == Contrasts(((0.0,),), (), (), (), 0.0)
+
+
+def tiers_of(top: int, tiers: list[Any]) -> list[str]:
+    return [cell for row in state_table(inspect_model(lpb.PreferenceModel(tiers), top=top))[1] for cell in row[2:]]
+
+
+def test_tiers_are_shown_in_braces(tmp_path: Path) -> None:
+    tiers: list[Any] = [[["a", "b", "c"], "d", ["e", "f"]]]
+    assert tiers_of(3, tiers) == ["{a · b · c} · d · {e · f}"]
+    assert tiers_of(2, tiers) == ["{a · b · …}", "… {e · f}"]
+    assert tiers_of(1, tiers) == ["{a · …}", "… {… · f}"]
+    model = lpb.PreferenceModel([*tiers, [["e", "f", "a"], "d", "c", "b"]])
+    shown = in_one_line(inspected(model, tmp_path, "--out", str(tmp_path / "report")).stdout)
+    assert "{a · e · f} · d · c · b" in shown
+    assert "Braces: a tier" in shown
+    assert "{a · b · c}" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    assert inspected_json(model, tmp_path)["states"][1]["tiers"] == [3, 1, 1, 1]
+
+
+def test_tiers_open_the_order_of_pairs_and_share_a_rank() -> None:
+    model = lpb.PreferenceModel([[[0, 1], 2, 3], [3, [0, 1, 2]]])
+    contrasts = inspect_model(model, top=4).contrasts
+    pair = next(pair for pair in contrasts.pairs if pair.first != 3 != pair.second)
+    assert set(pair.says_first) <= {0.5, 1.0, 0.0}
+    assert pair.chance_first[1] == 0.5
+    assert pair_table(contrasts)[1][contrasts.pairs.index(pair)][3] == "no state"
+    ranks = {d.action: (d.ranks, round(d.spread, 9)) for d in contrasts.disagreements}
+    assert ranks[3] == ((4, 1), 1.0)
+    assert ranks[0] == ((1, 2), 0.5)  # mid-ranks 1.5 and 3 of 4
