@@ -270,3 +270,13 @@ def test_means_may_have_any_order_within_a_tier_only() -> None:
         PreferenceModel(tiers, means=[[3.0, 1.0, 2.0, 1.5]])
     with pytest.raises(InvalidInput, match=r"means\[0\].*3 for action 0.*4 for action 2"):
         PreferenceModel(tiers, means=[[3.0, 1.0, 4.0, 0.5]])
+
+
+def test_the_range_of_rewards_is_checked_and_saved() -> None:
+    model = PreferenceModel([[0, 1]], reward_range=[1, 5])
+    assert model.reward_range == (1.0, 5.0)
+    assert (model.to_dict()["version"], model.to_dict()["reward_range"]) == (4, [1.0, 5.0])
+    assert PreferenceModel.from_dict(model.to_dict()) == model
+    for wrong in ([5, 1], [1], [1, np.nan], "ab", [1, 1e200]):
+        with pytest.raises(InvalidInput, match="reward_range"):
+            PreferenceModel([[0, 1]], reward_range=wrong)  # type: ignore[arg-type] # that is the point

@@ -5,7 +5,7 @@ import numpy as np
 from lpbandits.kernels.choices import first_allowed
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import BEST, POSTERIOR, SCORE, Arrays
-from lpbandits.typing import IntArray
+from lpbandits.typing import BoolArray, Int32Array, IntArray
 
 NEGLIGIBLE = 1e-3
 """Rules that average over states skip states below this fraction of the largest posterior."""
@@ -68,3 +68,8 @@ def play_best(b: Arrays, n: int, state: int, offered: IntArray, seed: int, perso
     `plays_best = True`; they are compiled only for models with tiers. `index` numbers the actions of a round.
     """
     return favourite(b, state, offered)
+
+
+def best_columns(ranks: IntArray | Int32Array) -> BoolArray:
+    """Return, for each row of ranks, which columns have the smallest; several in a tier."""
+    return np.asarray(ranks == ranks.min(axis=1, keepdims=True))

@@ -84,7 +84,7 @@ def probability_in_tier(policy: Policy, belief: Belief, actions: IntArray) -> Fl
     copies[-1] = len(untried)
     if not len(untried):
         count, total, copies = count[:-1], total[:-1], copies[:-1]
-    family = int(policy.settings[REWARDS, FAMILY])
+    family = BERNOULLI if policy.feedback == "duels" else int(policy.settings[REWARDS, FAMILY])
     if family in (BERNOULLI, POISSON):
         from scipy.stats import beta, gamma  # noqa: PLC0415 - heavy, and not needed for decisions
 

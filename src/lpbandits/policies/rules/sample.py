@@ -12,8 +12,8 @@ from lpbandits.kernels.random import FIRST, STATE, uniform
 from lpbandits.kernels.tally import totals
 from lpbandits.policies.base import Rule, equal_probability, expected_rewards, set_frozen
 from lpbandits.policies.belief import Belief
-from lpbandits.policies.policy import Policy, best_columns
-from lpbandits.policies.posterior import draw_state, favourite, play_best
+from lpbandits.policies.policy import Policy
+from lpbandits.policies.posterior import best_columns, draw_state, favourite, play_best
 from lpbandits.policies.rules.largest import probability_in_tier
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
