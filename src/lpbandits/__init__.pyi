@@ -34,6 +34,7 @@ from .fit import TwoStage as TwoStage
 from .fit import choose_states as choose_states
 from .fit import fit_states as fit_states
 from .fit import states_of as states_of
+from .fit.experts import model_from_experts as model_from_experts
 from .fit.state_means import isotonic as isotonic
 from .kernels.compiler import kernel as kernel
 from .model import PreferenceModel as PreferenceModel
