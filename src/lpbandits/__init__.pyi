@@ -55,6 +55,7 @@ from .policies.latent import MUCB as MUCB
 from .policies.latent import LpbDuel as LpbDuel
 from .policies.latent import LpbHorizon as LpbHorizon
 from .policies.latent import LpbIDS as LpbIDS
+from .policies.latent import LpbOrderUcb as LpbOrderUcb
 from .policies.latent import LpbPaired as LpbPaired
 from .policies.latent import LpbTS as LpbTS
 from .policies.latent import LpbUtility as LpbUtility

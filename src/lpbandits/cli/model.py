@@ -25,12 +25,15 @@ MAX_SHOWN = 12
 MAX_STATES = 50
 """Maximum number of states in the table."""
 
-model = typer.Typer(no_args_is_help=True, help="Make a model without a log.")
+model = typer.Typer(no_args_is_help=True)
 
 
 @model.callback()
 def group() -> None:
-    """Make a model without a log."""
+    """Make a model without a log.
+
+    Example: `lpb model new --from experts.csv --out model.json`
+    """
 
 
 @model.command("new", cls=options.Command)
@@ -112,7 +115,7 @@ def _show(made: "PreferenceModel", states: list[Json], source: Path, out: Path |
     total = about["sum_of_shares"]
     if total is None:
         say("Without a column of shares, every expert has the same share.")
-    elif abs(total - 1.0) > 1e-9:  # noqa: PLR2004 - rounding
+    elif abs(total - 1.0) > 1e-9:
         say(f"Shares are divided by their sum, {significant(total)}.")
     for name, labels in about["unranked"].items():
         say(f"Not ranked by {display(name)}, so in the last tier: {', '.join(map(display, labels))}")

@@ -79,7 +79,10 @@ def read_table(source: RatingsSource) -> tuple[str, str, list[Expert]]:
         if layout == "long" and "name" not in cells:
             raise InvalidInput(f"{table.name} has columns of actions and ranks, but none of experts; {FORMS}")
         rows = [
-            (table.place(number).removeprefix(f"{table.name}, "), {role: column[number] for role, column in cells.items()})
+            (
+                table.place(number).removeprefix(f"{table.name}, "),
+                {role: column[number] for role, column in cells.items()},
+            )
             for number, empty in enumerate(blank)
             if not empty and any(column[number] for column in cells.values())
         ]

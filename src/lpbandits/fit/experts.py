@@ -23,7 +23,6 @@ MAX_NAMES = 5
 """Maximum number of experts that the name of a state lists."""
 
 
-
 @translate_errors("making a model from experts")
 def model_from_experts(
     source: RatingsSource | Mapping[str, Any],
@@ -73,9 +72,7 @@ def model_from_experts(
     added = _unranked(experts)
     _check(experts, {} if unranked == "last" else added, place)
     actions = _actions(experts)
-    complete = [
-        replace(one, tiers=(*one.tiers, added[i])) if i in added else one for i, one in enumerate(experts)
-    ]
+    complete = [replace(one, tiers=(*one.tiers, added[i])) if i in added else one for i, one in enumerate(experts)]
     given = sum(one.share for one in experts if one.share is not None)
     provenance: Json = {
         "made_by": "experts",
