@@ -239,7 +239,7 @@ class LpbDuel(Policy):
 
 
 class LpbOrderUcb(Policy):
-    """Upper confidence bounds for known orderings: play the best action of some ordering that is still possible.
+    """Upper confidence bounds for known orderings (after *Latent Order Bandits*, Carlsson et al. 2026).
 
     A state is dropped while it prefers an action to another although the confidence bounds of their mean rewards,
     ȳ ± σ √(2 log t / n), say otherwise. Of the actions that are best in a state that is left, the one with the largest
