@@ -91,9 +91,8 @@ def groups(draw: st.DrawFn) -> list[list[str]]:
 def test_experts_who_agree_are_one_state(orderings: list[list[list[str]]], data: st.DataObject) -> None:
     named = {f"expert {i}": tiers for i, tiers in enumerate(orderings)}
     weights = data.draw(st.lists(st.integers(0, 5), min_size=len(named), max_size=len(named)).filter(any))
-    model = lpb.model_from_experts(
-        data.draw(st.sampled_from([named, texts(named)])), shares=dict(zip(named, weights, strict=True))
-    )
+    source: Any = data.draw(st.sampled_from([named, texts(named)]))
+    model = lpb.model_from_experts(source, shares=dict(zip(named, weights, strict=True)))
     keys = [tuple(frozenset(tier) for tier in tiers) for tiers in orderings]
     distinct = list(dict.fromkeys(keys))
     assert model.n_states == len(distinct)

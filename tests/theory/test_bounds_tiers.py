@@ -130,8 +130,8 @@ def test_the_latent_bound_equals_that_of_the_orders_by_known_means(
         return
     model = tiered.replace(means=known)
     for pinned in (True, False):
-        one, other = latent_bound(model, 0, pinned=pinned), latent_bound(total, 0, pinned=pinned)
-        assert one.to_dict() == other.to_dict()
+        bounds = [latent_bound(each, 0, pinned=pinned).to_dict() for each in (model, total)]
+        assert bounds[0] == bounds[1]
 
 
 def test_means_must_fall_from_tier_to_tier_only() -> None:

@@ -102,3 +102,15 @@ def test_a_simulation_names_its_tiers() -> None:
     results = lpb.simulate(SyntheticWorld(states=2, actions=4, tiers=2, break_ties=True), ["ts"], people=2, rounds=2)
     assert "tiers of 2, ties broken at random" in described(results)
     assert {"tiers": 2, "break_ties": True}.items() <= results.settings.items()
+
+
+def test_knowing_the_tiers_is_better_than_a_random_order_within_them() -> None:
+    draws = 8
+    regret = []
+    for break_ties in (True, False):
+        world = SyntheticWorld(states=10, actions=20, scale="different", tiers=5, break_ties=break_ties)
+        people = lpb.simulate(world, ["lpbts"], people=3, draws=draws, seed=0).policies["lpbts"].people
+        regret.append(people["regret"].reshape(draws, -1).mean(axis=1))
+    gain = regret[0] - regret[1]
+    assert gain.mean() > 4 * gain.std(ddof=1) / np.sqrt(draws)  # four standard errors over draws
+    assert gain.mean() > 0.3 * regret[0].mean()

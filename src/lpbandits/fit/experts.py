@@ -84,7 +84,7 @@ def model_from_experts(
     return _merged(complete, actions, provenance)
 
 
-def _named(orderings: Mapping[str, Any], shares: Mapping[str, float] | None) -> list[Expert]:
+def _named(orderings: Mapping[str, Any], shares: Any) -> list[Expert]:
     """Return the experts of orderings by name."""
     if shares is not None and (not isinstance(shares, Mapping) or set(shares) != set(orderings)):
         raise validate.invalid("shares", "a number for each name of source", shares)
@@ -92,11 +92,12 @@ def _named(orderings: Mapping[str, Any], shares: Mapping[str, float] | None) -> 
     for name, ordering in orderings.items():
         title = f"source[{validate.short_repr(name)}]"
         tiers: Sequence[Sequence[Label]]
+        problems: Sequence[str] = ()
         if isinstance(ordering, str):
             tiers, problems = split_text(ordering)
         else:
             groups = validate.as_list(ordering, title, "actions and tiers")
-            tiers, problems = [list(part) if isinstance(part, list | tuple) else [part] for part in groups], ()
+            tiers = [list(part) if isinstance(part, list | tuple) else [part] for part in groups]
         plain = tuple(tuple(validate.as_label(label, title) for label in tier) for tier in tiers)
         share = None if shares is None else validate.as_number(shares[name], f"shares[{name!r}]", low=0)
         experts.append(

@@ -248,7 +248,7 @@ def _bound(
     scaled_means = -person.gaps / scale
     constraints = Constraints(rows, scaled_means, person.best, pinned=pinned, fixed=fixed)
     value, gap, shares = solve(constraints, tolerance)
-    weights = np.bincount(others, weights=shares, minlength=model.n_states)
+    weights[:] = np.bincount(others, weights=shares, minlength=model.n_states)
     state = int(np.argmax(weights))
     largest = int(np.argmax(np.where(others == state, shares, -1.0)))
     confusing = top + constraints.fitted[largest] * scale if known is None else np.array(known[state])
