@@ -60,7 +60,8 @@ class PreferenceModel(Charted):
     prior
         Probability of each state; uniform by default.
     means
-        m×k mean rewards per state, for policies that know them (mTS). They must not increase along the ordering.
+        m×k mean rewards per state, for policies that know them (mTS). They must not increase along the ordering; within
+        a tier they may have any order.
     utilities
         m×k utilities in [0, 1] from which a fit derived the orderings.
     errors
@@ -100,6 +101,8 @@ class PreferenceModel(Charted):
     >>> tiered = PreferenceModel([["rest", ["drug A", "drug B"]], ["drug B", "drug A", "rest"]])
     >>> tiered.actions, tiered.tiers
     (('rest', 'drug A', 'drug B'), ((1, 2), (1, 1, 1)))
+    >>> tiered.ranks[0].tolist(), tiered.mid_ranks[0].tolist()
+    ([0, 1, 1], [0.0, 1.5, 1.5])
     """
 
     def __init__(
@@ -129,7 +132,7 @@ class PreferenceModel(Charted):
             m, k = self.orderings.shape
             self.actions: tuple[Label, ...] = validate.as_labels(read.labels or actions, k)
             self.prior: FloatArray = frozen_array(model_fields.as_prior(prior, m))
-            self.means = model_fields.as_means(means, self.orderings)
+            self.means = model_fields.as_means(means, self.orderings, self.tiers)
             self.utilities = model_fields.as_utilities(utilities, (m, k))
             self.errors = model_fields.as_errors(errors, self.utilities, (m, k))
             self.taste: TasteModel | None = model_fields.as_taste(taste, k)
@@ -169,13 +172,32 @@ class PreferenceModel(Charted):
 
     @cached_property
     def ranks(self) -> IntArray:
-        """m×k: rank of each action in each state's ordering, 0 for the best (the paper's i_{a,z} − 1)."""
-        return frozen_array(np.ascontiguousarray(np.argsort(self.orderings, axis=1)))
+        """m×k: rank of each action in each state's ordering, 0 for the best (the paper's i_{a,z} − 1).
+
+        The actions of a tier have the rank of its first action: the number of actions in better tiers.
+        """
+        ranks = np.argsort(self.orderings, axis=1)
+        for z, sizes in enumerate(self.tiers or ()):
+            ranks[z, self.orderings[z]] = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return frozen_array(np.ascontiguousarray(ranks))
+
+    @cached_property
+    def mid_ranks(self) -> FloatArray:
+        """m×k: mean rank of each action's tier, if its actions were ordered in any way; without tiers the `ranks`."""
+        out = self.ranks.astype(np.float64)
+        for z, sizes in enumerate(self.tiers or ()):
+            out[z, self.orderings[z]] += (np.repeat(sizes, sizes) - 1) / 2.0
+        return frozen_array(out)
 
     @property
     def best_actions(self) -> tuple[Label, ...]:
-        """The label of each state's best action."""
-        return tuple(self.actions[a] for a in self.orderings[:, 0])
+        """The label of each state's best action, state by state; with tiers, of all actions of its first tier.
+
+        >>> PreferenceModel([[["tea", "jam"], "egg"], ["egg", ["tea", "jam"]]]).best_actions
+        ('tea', 'jam', 'egg')
+        """
+        sizes = [1] * self.n_states if self.tiers is None else [row[0] for row in self.tiers]
+        return tuple(self.actions[a] for row, n in zip(self.orderings, sizes, strict=True) for a in row[:n])
 
     @cached_property
     def logits(self) -> FloatArray | None:
@@ -188,11 +210,14 @@ class PreferenceModel(Charted):
 
     @cached_property
     def kendall(self) -> FloatArray:
-        """m×m: Kendall distance, the share of action pairs that two states order differently (1: reversed)."""
+        """m×m: Kendall distance, the share of action pairs that two states order differently (1: reversed).
+
+        A pair that one state orders and the other has in one tier counts half (Fagin et al. 2006).
+        """
         from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code on first use
 
-        pairs = max(math.comb(self.n_actions, 2), 1)
-        return frozen_array(kendall_distances(np.array(self.orderings), np.array(self.ranks)) / pairs)
+        ranks, pairs = np.array(self.ranks), max(math.comb(self.n_actions, 2), 1)
+        return frozen_array(kendall_distances(ranks, ranks, True) / (2.0 * pairs))
 
     @cached_property
     def index(self) -> dict[Label, int]:

@@ -83,6 +83,9 @@ def policies() -> Iterator[tuple[str, lpb.Policy, Form]]:
     for i, (model, form) in enumerate(models):
         for name in SOME if i else POLICIES:
             yield name, POLICIES[name].build(lpb.policies.Setting(model, REWARDS["gaussian"], 6)), form
+    tiered = lpb.PreferenceModel(plain.orderings, tiers=[[2, 3]] * 3, means=means, taste=plain.taste)
+    for name in SOME:
+        yield name, POLICIES[name].build(lpb.policies.Setting(tiered, REWARDS["gaussian"], 6)), FORMS["plain"]
 
 
 def play(policy: lpb.Policy, form: Form) -> None:

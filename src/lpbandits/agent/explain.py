@@ -1,7 +1,7 @@
 """Explanations of a belief: posterior, expected rewards and forecasts in readable form."""
 
 from dataclasses import asdict, dataclass, field
-from itertools import accumulate, groupby
+from itertools import groupby
 
 import numpy as np
 
@@ -29,14 +29,16 @@ class StateFit:
         The state and its posterior probability.
     means
         Expected reward of every action under this state, best first: the isotonic fit, with untried actions
-        interpolated, or the known means; for duels, the share of other actions that it is preferred to.
+        interpolated (in a tier with tried actions: their mean), or the known means; for duels, the share of other
+        actions that it is preferred to.
     blocks
         Groups of tried actions with equal expected reward, best first.
     active
-        Number of order constraints that hold with equality: tried actions minus blocks.
+        Number of order constraints that hold with equality: tried actions minus blocks. A block within one tier has
+        none.
     intervals
         For evidences that fit an order: per untried action, the (lowest, highest) mean that its tried neighbours in the
-        order allow; None is unbounded.
+        order allow, those of worse and better tiers; None is unbounded.
     """
 
     state: int
@@ -161,20 +163,28 @@ def _forecasts(policy: Policy, belief: Belief) -> dict[Label, Forecast]:
 
 
 def _state(policy: Policy, belief: Belief, z: int, means: FloatArray) -> StateFit:
-    labels = policy.model.actions
-    order = policy.model.orderings[z].tolist()
+    labels, ranks = policy.model.actions, policy.model.ranks[z].tolist()
+    order = sorted(policy.model.orderings[z].tolist(), key=lambda a: (ranks[a], -means[a]))  # within a tier by mean
     known = set(belief.actions.tolist())
     tried = sorted((a for a in order if a in known), key=lambda a: -means[a])  # equal means keep the state's order
-    blocks = tuple(tuple(labels[a] for a in block) for _, block in groupby(tried, key=lambda a: means[a]))
-    observed = [float(means[a]) if a in known else None for a in order]
-    above = list(accumulate(observed, _latest))
-    below = list(accumulate(observed[::-1], _latest))[::-1]
-    bounds = zip(order, below, above, strict=True) if policy.evidence.fitted else ()
-    intervals = {labels[a]: (low, high) for a, low, high in bounds if a not in known}
+    blocks = [list(block) for _, block in groupby(tried, key=lambda a: means[a])]
+    active = sum(len(block) - 1 for block in blocks if ranks[block[0]] < ranks[block[-1]])
+    intervals: dict[Label, tuple[float | None, float | None]] = {}
+    if policy.evidence.fitted:
+        tiers = [list(tier) for _, tier in groupby(order, key=lambda a: ranks[a])]
+        above = _bounds(tiers, known, means)
+        below = _bounds([tier[::-1] for tier in tiers[::-1]], known, means)
+        intervals = {labels[a]: (below[a], above[a]) for a in order if a not in known}
     by_label = {labels[a]: float(means[a]) for a in order}
-    probability = float(belief.states[layout.POSTERIOR, z])
-    return StateFit(z, probability, by_label, blocks, len(tried) - len(blocks), intervals)
+    named = tuple(tuple(labels[a] for a in block) for block in blocks)
+    return StateFit(z, float(belief.states[layout.POSTERIOR, z]), by_label, named, active, intervals)
 
 
-def _latest(before: float | None, value: float | None) -> float | None:
-    return before if value is None else value
+def _bounds(tiers: list[list[int]], known: set[int], means: FloatArray) -> dict[int, float | None]:
+    """Return, for each action, the mean of the last tried action in earlier tiers; None without one."""
+    bounds: dict[int, float | None] = {}
+    latest: float | None = None
+    for tier in tiers:
+        bounds |= dict.fromkeys(tier, latest)
+        latest = next((float(means[a]) for a in reversed(tier) if a in known), latest)
+    return bounds

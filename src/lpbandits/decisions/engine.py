@@ -61,7 +61,7 @@ class Engine:
         At the end, warn if a rule that locks in on an action gave people an action of their history.
         """
         rule = self.policy.rule
-        size = SLOW_PIECE if rule.probability is None else PIECE
+        size = SLOW_PIECE if self.policy.probability is None else PIECE
         sent: collections.deque[DecisionBatch] = collections.deque()
         done = repeated = 0
         with executor_for(jobs, threads=threads) as executor:
@@ -94,8 +94,9 @@ class Engine:
         k, m = model.n_actions, model.n_states
         types = (np.int64, np.int32, np.float64, np.int64, np.int64, np.int64)  # one type each for the compiler
         batch = DecisionBatch(*(np.require(array, kind, ["C", "W"]) for array, kind in zip(batch, types, strict=True)))
-        mask = np.isin(model.orderings, common) if len(common) else np.ones(model.orderings.shape, dtype=bool)
-        orders = model.orderings[mask].reshape(m, -1).astype(np.int32)
+        by_state = np.argsort(policy.ranks, axis=1) if policy.evidence.latent else model.orderings
+        mask = np.isin(by_state, common) if len(common) else np.ones(by_state.shape, dtype=bool)
+        orders = by_state[mask].reshape(m, -1).astype(np.int32)
         ranks = np.array(model.ranks if policy.rule.top else np.zeros((0, 0)), dtype=np.int32, order="C")
         tops = policy.limited(common) if policy.rule.top else NO_ACTIONS
         means = np.zeros((0, 0)) if model.means is None else np.array(model.means)
@@ -125,7 +126,7 @@ class Engine:
         with Threads(threads) as pool:
             pool.run(run_part, people, blocks=4, smallest=THREAD_PEOPLE)
         policy.check_floor(int(output.n_allowed.max(initial=0)))
-        if policy.rule.probability is None:
+        if policy.probability is None:
             self._add_probabilities(batch, output)
         return output
 

@@ -211,6 +211,25 @@ def largest_normal(u: float, n: int) -> float:
     return normal_quantile(1.0 - tail)
 
 
+TRIES = 32  # of a gamma draw; each is rejected with probability at most 5 %
+
+
+@jit_in_place
+def gamma(shape: float, seed: int, person: int, round_: int, purpose: int, index: int) -> float:
+    """Return a gamma number of shape ≥ 1 (Marsaglia and Tsang 2000), drawn at indices from 32·index on."""
+    d = shape - 1.0 / 3.0
+    c = 1.0 / np.sqrt(9.0 * d)
+    for i in range(TRIES):
+        word, second_word = words(seed, person, round_, purpose, TRIES * index + i)
+        x = normal(word)
+        v = 1.0 + c * x
+        if v > 0.0:
+            v = v * v * v
+            if np.log(unit(second_word)) < 0.5 * x * x + d - d * v + d * np.log(v):
+                return float(d * v)
+    return d
+
+
 @jit_in_place
 def student_quantile(p: float) -> float:
     """Return the quantile of p in (0, 1) of Student's t with 4 degrees of freedom, scaled to standard deviation 1.

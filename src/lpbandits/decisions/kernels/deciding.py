@@ -284,7 +284,7 @@ def kernel_of(policy: Policy) -> Callable[..., None]:
         update_posterior=update_posterior or no_update,
         choose=policy.choose,
         probability_of=policy.probability or unknown_probability,
-        sampled_state=rule.sampled_state or no_state,
+        sampled_state=no_state if policy.tiered or rule.sampled_state is None else rule.sampled_state,
         forecast=forecast,
     )
     return with_plugin_errors(compiled)
