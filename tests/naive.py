@@ -30,6 +30,7 @@ Draw = Callable[[int, int], tuple[int, int]]
 
 STATE, FIRST, VALUE, REWARD, TOP, STEP, ORDER = range(7)
 SWAP, MISTAKE = 9, 10
+TIER = 12
 
 
 def isotonic(values: Floats, weights: Floats) -> Floats:
@@ -193,6 +194,25 @@ def consistency(
         if not consistent.any():
             consistent = np.arange(m) == np.argmax(np.where(possible, margin, -np.inf))
     return np.asarray(consistent / consistent.sum())
+
+
+def confidence_bounds(history: History, noise: float) -> dict[int, tuple[float, float]]:
+    """Lower and upper confidence bounds ȳ ± σ √(2 log t / n) of the mean of each tried action (UCB1)."""
+    out = {}
+    for a, rewards in rewards_by_action(history).items():
+        mean, width = sum(rewards) / len(rewards), noise * math.sqrt(2 * math.log(len(history) + 1) / len(rewards))
+        out[a] = mean - width, mean + width
+    return out
+
+
+def order_bounds(ranks: Ints, prior: Floats, history: History, noise: float) -> Floats:
+    """lpb-order-ucb: equal weights on the states of which no pair is contradicted; on all if there are none."""
+    bounds = confidence_bounds(history, noise)
+    pairs = list(itertools.permutations(bounds, 2))
+    wrong = [any(row[a] < row[c] and bounds[a][1] < bounds[c][0] for a, c in pairs) for row in ranks]
+    left = (prior > 0) & ~np.array(wrong)
+    left = left if left.any() else prior > 0
+    return np.asarray(left / left.sum())
 
 
 def paired(orderings: Sequence[Order], prior: Floats, history: History, margin: float | None) -> Floats:
@@ -473,6 +493,17 @@ def synthetic_means(
     return means
 
 
+def shuffled(ordering: Sequence[int], size: int, seed: int, person: int) -> list[int]:
+    """A person's ordering: each tier of `size` actions is inserted at random positions, one after the other."""
+    out: list[int] = []
+    for i, action in enumerate(ordering):
+        members = i % size + 1  # of its tier, so far
+        at = i - i % size + int(uniform(seed, person, 0, TIER, i) * members)
+        out.append(action)
+        out[i], out[at] = out[at], out[i]
+    return out
+
+
 def swapped(ordering: Sequence[int], seed: int, person: int, chance: float) -> list[int]:
     """A person's ordering: one pass, in which places i and i + 1 may be swapped."""
     out = list(ordering)
@@ -639,6 +670,8 @@ def posterior_of(policy: Policy, kind: str, history: History) -> Floats:
             return known_means(means, model.prior, history, kind, guess, rewards.weight)
         case evidences.Consistency(rounds=rounds, slack=slack):
             return consistency(means, model.prior, history, rewards.sd, rounds, slack)
+        case evidences.OrderBounds():
+            return order_bounds(model.ranks, model.prior, history, rewards.sd)
         case evidences.Paired(margin=factor):
             return paired(orders, model.prior, history, factor)
     raise NotImplementedError(policy.evidence.kind)
@@ -663,6 +696,16 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
             means = np.array(model.means)
             best = [(means[z, a], a) for z in np.flatnonzero(weights > 0) for a in best_tier(orders[z], candidates)]
             return {a for mean, a in best if mean == max(best)[0]}
+        case rules.OrderOptimism():
+            bounds = confidence_bounds(history, noise)
+            tops = {
+                (a, model.prior[z])
+                for z in np.flatnonzero(weights > 0)
+                for a in candidates
+                if model.ranks[z, a] == model.ranks[z, candidates].min()
+            }
+            values = {(a, share): (bounds[a][1] if a in bounds else np.inf, share) for a, share in tops}
+            return {a for (a, _), value in values.items() if value == max(values.values())}
         case rules.Thompson(prior_mean=mean, prior_sd=sd):
             return {play_thompson(history, candidates, draw, noise=noise, prior_mean=mean, prior_sd=sd)}
         case rules.UpperBound():
@@ -767,7 +810,7 @@ def expected_of(policy: Policy, history: History, z: int) -> Floats:
     model = policy.model
     k = model.n_actions
     match policy.evidence:
-        case evidences.Refit() | evidences.Incremental() | evidences.Marginal():
+        case evidences.Refit() | evidences.Incremental() | evidences.Marginal() | evidences.OrderBounds():
             order = orders_of(model)[z]
             return between_neighbours(order, fitted_means(order, history))
         case evidences.KnownMeans() | evidences.Consistency():

@@ -216,7 +216,10 @@ def check_distinct(rows: IntArray, sizes: tuple[tuple[int, ...], ...] | None) ->
     for state, row in enumerate(rows):
         key = row.tobytes(), None if sizes is None else sizes[state]
         if (twin := first_with.setdefault(key, state)) != state:
-            raise InvalidInput(f"orderings {twin} and {state} are equal; orderings must differ: remove one")
+            raise InvalidInput(
+                f"orderings {twin} and {state} are equal; orderings must differ: keep one, with the sum of their "
+                "priors (model_from_experts does so, and joins their names)"
+            )
 
 
 def as_rows(orderings: Any) -> IntArray:

@@ -66,7 +66,13 @@ MODELS = mostly(one_of("MODEL", "BARE"))
 POLICIES = one_of(
     *("lpb.LpbTS(MODEL)", "lpb.LpbTS(MODEL, rewards='bernoulli')", "lpb.LpbTS(MODEL, noise_known=False)"),
     *("lpb.LpbTS(MODEL, likelihood='incremental')", "lpb.MTS(MODEL)", "lpb.MUCB(MODEL)", "lpb.TS(MODEL)"),
-    *("lpb.TS(MODEL, top=True)", "lpb.UCB(MODEL)", "lpb.LpbPaired(MODEL)", "lpb.Uniform(MODEL, rewards='poisson')"),
+    *(
+        "lpb.TS(MODEL, top=True)",
+        "lpb.UCB(MODEL)",
+        "lpb.LpbOrderUcb(MODEL)",
+        "lpb.LpbPaired(MODEL)",
+        "lpb.Uniform(MODEL, rewards='poisson')",
+    ),
 )
 DUELLING = one_of("lpb.LpbDuel(MODEL)", "lpb.DoubleTS(MODEL)", "lpb.DoubleTS(MODEL, top=True)")
 

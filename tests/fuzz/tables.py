@@ -65,6 +65,29 @@ def wide_tables(draw: st.DrawFn) -> bytes:
     return "\n".join(";".join(line) for line in lines).encode("utf-8", "replace")
 
 
+@st.composite
+def expert_tables(draw: st.DrawFn) -> bytes:
+    """Draw delimited text with the orderings of experts in one of the three forms."""
+    form = draw(st.sampled_from(["expert,share,ordering", "name,rank1,rank2,rank3", "expert,action,rank,weight"]))
+    header = form.split(",")
+    actions = ["tea", "jam", "7"]
+    cells = {
+        "ordering": st.permutations(actions).map(" > ".join) | st.sampled_from(["tea=jam>7", "tea", ">", "=", "7>7"]),
+        "rank": st.sampled_from(["1", "2", "2.5", "", "x"]),
+        "action": st.sampled_from(actions),
+        **dict.fromkeys(("share", "weight"), st.sampled_from(["1", "20%", "0", "0,5"])),
+    }
+    rows = []
+    for n in range(draw(st.integers(0, 5))):
+        row = [draw(cells.get(name.rstrip("123"), st.sampled_from(["ann", "bo", f"di{n}"]))) for name in header]
+        if form.startswith("name"):
+            row[1:] = draw(st.permutations(actions))
+        if draw(st.integers(0, 4)) == 0:
+            row[draw(st.integers(0, len(row) - 1))] = draw(st.sampled_from(CELLS))
+        rows.append(";".join(row))
+    return "\n".join([form.replace(",", ";"), *rows]).encode("utf-8", "replace")
+
+
 COLUMNS: tuple[Any, ...] = (
     *([1, 1, 2], ["a", "b", "a"], [1.5, None, 3.0], [True, False, True], [[1], [2], [3]], [None, None, None]),
     *([1.0, float("nan"), float("inf")], [2**63 - 1, -(2**63), 0], [b"x", b"y", b"z"], ["4,5", "3", ""]),
@@ -142,6 +165,31 @@ def read_file(value: Any) -> Any:
     name, data, options = value
     with temporary_file(name, data) as path:
         return read_both_ways(path, options).rating
+
+
+@st.composite
+def expert_sources(draw: st.DrawFn) -> str:
+    """Draw a table of experts, as a file or a frame, or a dict of orderings; and how unranked actions are treated."""
+    data = draw(expert_tables())
+    if draw(st.integers(0, 3)) == 0:
+        data = draw(changed_bytes(data))
+    columns = draw(st.tuples(*[st.sampled_from(COLUMNS)] * 2))
+    frame = f"pl.DataFrame({dict(zip(('expert', 'ordering'), columns, strict=True))!r}, strict=False)"
+    named = st.dictionaries(
+        st.sampled_from(["'ann'", "'bo'", "1"]), anything() | one_of("'tea > jam'", "['jam', 'tea']")
+    )
+    orderings = draw(named.map(lambda items: "{" + ", ".join(f"{k}: {v}" for k, v in items.items()) + "}"))
+    source = draw(st.sampled_from([source_of(data), source_of(data), source_of(data), frame, orderings]))
+    return f"[{source}, {draw(one_of(repr('error'), repr('last')))}]"
+
+
+@target("experts", expert_sources(), 2)
+def read_experts(value: Any) -> Any:
+    source, unranked = value
+    if not isinstance(source, bytes):
+        return lpb.model_from_experts(source, unranked=unranked).to_dict()
+    with temporary_file("experts.csv", source) as path:
+        return lpb.model_from_experts(path, unranked=unranked).to_dict()
 
 
 _MIXABLE = (pl.Int8, pl.Int64, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64)

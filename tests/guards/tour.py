@@ -174,6 +174,7 @@ def call_others() -> None:
     for world in (
         lpb.SyntheticWorld(states=3, actions=4),
         lpb.SyntheticWorld(states=3, actions=4, scale="different", gaps="steps", swap=0.5, model_error=0.5),
+        lpb.SyntheticWorld(states=3, actions=4, tiers=2),
     ):
         lpb.simulate(world, ["lpbts"], people=2, draws=2, rounds=3)
     bound_world(lpb.SyntheticWorld(states=3, actions=4), people=1)

@@ -21,7 +21,7 @@ SPARE = ("knows", "median", "sd", "5-95 %")
 
 WORLD_OPTIONS = (
     *("states", "actions", "scale", "gap", "jitter", "noise", "base", "spread", "gaps", "swap"),
-    *("model_error", "assumed_noise", "noise_family", "model", "rewards", "log", "least"),
+    *("model_error", "assumed_noise", "noise_family", "tiers", "break_ties", "model", "rewards", "log", "least"),
 )
 """Options that are settings of worlds."""
 
@@ -64,6 +64,13 @@ def simulate(
     model_error: float = typer.Option(0.0, help="Error of the model's orderings: mean of 1 − Kendall's τ, below 1."),
     assumed_noise: float | None = typer.Option(None, help="Noise that policies assume; default the true noise."),
     noise_family: str = typer.Option("normal", help="Distribution of noise: **normal** or **student** (heavy tails)."),
+    tiers: int | None = typer.Option(
+        None,
+        help="Size of the tiers of each state's ordering, of which the last may be smaller; people differ within them.",
+    ),
+    break_ties: bool = typer.Option(
+        False, "--break-ties", help="Give policies a random order within each tier instead of the tiers."
+    ),
     explore: float = typer.Option(0.0, help="Minimum probability of every allowed action; at most 1 / actions."),
     world: str | None = typer.Option(
         None,

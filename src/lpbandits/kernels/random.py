@@ -26,6 +26,7 @@ CHALLENGE = 8  # the second action of double Thompson sampling
 SWAP = 9  # whether neighbours in a person's ordering are swapped; the index is the position
 MISTAKE = 10  # the error of a policy's model; the index counts actions and attempts
 EXPLORE = 11  # the exploration floor; index 1 for the second action of a pair
+TIER = 12  # a person's order within the tiers of their state; the index is the position
 
 _U32 = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)

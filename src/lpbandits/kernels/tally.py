@@ -1,7 +1,9 @@
 """Record outcomes: one slot per tried action, sorted by each state's order."""
 
+import numpy as np
+
 from lpbandits.kernels.compiler import jit_in_place, kernel
-from lpbandits.kernels.layout import COUNT, FAMILY, GAUSSIAN_UNKNOWN, REWARDS, SPREAD, SUM, TIERED, Arrays
+from lpbandits.kernels.layout import COUNT, FAMILY, GAUSSIAN_UNKNOWN, NOISE, REWARDS, SPREAD, SUM, TIERED, Arrays
 from lpbandits.typing import FloatArray, Int32Array, SlotArray
 
 
@@ -23,6 +25,18 @@ def totals(b: Arrays, n: int) -> tuple[float, float]:
         count += b.slots[COUNT, slot]
         total += b.slots[SUM, slot]
     return count, total
+
+
+@kernel
+def mean_reward(b: Arrays, slot: int) -> float:
+    """Return the mean reward of a tried action."""
+    return b.slots[SUM, slot] / b.slots[COUNT, slot]
+
+
+@kernel
+def confidence_width(b: Arrays, slot: int, log_rounds: float) -> float:
+    """Return σ √(2 log t / n), the distance of UCB1's confidence bounds from the mean reward of a tried action."""
+    return b.settings[REWARDS, NOISE] * np.sqrt(2.0 * log_rounds / b.slots[COUNT, slot])
 
 
 @jit_in_place

@@ -239,6 +239,40 @@ class LpbDuel(Policy):
         super().__init__(model, evidences.Inversions(margin), rules.TwoStates(), explore)
 
 
+class LpbOrderUcb(Policy):
+    """Upper confidence bounds for known orderings (after *Latent Order Bandits*, Carlsson et al. 2026).
+
+    A state is dropped while it prefers an action to another although the confidence bounds of their mean rewards,
+    ȳ ± σ √(2 log t / n), say otherwise. Of the actions that are best in a state that is left, the one with the largest
+    upper bound is played; in a model with tiers, all actions of a state's first tier are. Untried ones come first, in
+    the order of the prior. If no state is left, all are. The policy is deterministic.
+
+    `noise` is the standard deviation of rewards of any family; 0.5, the largest possible value, for Bernoulli rewards.
+
+    Examples
+    --------
+    >>> from lpbandits import Agent
+    >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
+    >>> agent = Agent(LpbOrderUcb(model, noise=1.0), seed=7)
+    >>> agent.ask()
+    'rest'
+    >>> agent.tell("rest", 0.0); agent.tell("drug A", 6.0)
+    >>> agent.posterior.tolist(), agent.ask()
+    ([0.0, 1.0], 'drug B')
+    """
+
+    def __init__(
+        self,
+        model: PreferenceModel,
+        *,
+        noise: float | None = None,
+        rewards: str | Rewards | None = None,
+        explore: float = 0.0,
+    ) -> None:
+        family = assumed_rewards(model, rewards, noise, known=True, any_family=True)
+        super().__init__(model, evidences.OrderBounds(family), rules.OrderOptimism(), explore)
+
+
 class MTS(Policy):
     """Thompson sampling for the fully known latent bandit (Hong et al. 2020).
 

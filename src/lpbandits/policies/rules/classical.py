@@ -9,7 +9,7 @@ from lpbandits.kernels.choices import pick, pick_untried, position
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, RULE, RULE_WORK, SUM, Arrays
 from lpbandits.kernels.random import FIRST, VALUE, largest_normal, normal, scrambled, uniform, unit, words
-from lpbandits.kernels.tally import find, totals
+from lpbandits.kernels.tally import confidence_width, find, mean_reward, totals
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Rule, equal_probability, set_frozen
 from lpbandits.policies.belief import Belief
@@ -151,8 +151,7 @@ class UpperBound(Rule):
             if position(offered, tried) < 0:
                 continue
             untried -= 1
-            count = b.slots[COUNT, slot]
-            bound = b.slots[SUM, slot] / count + b.settings[REWARDS, NOISE] * np.sqrt(2.0 * log_rounds / count)
+            bound = mean_reward(b, slot) + confidence_width(b, slot, log_rounds)
             if action < 0 or bound > best:
                 action = tried
                 best = bound
