@@ -73,7 +73,7 @@ class Agent:
         self._explores = policy.explore > 0.0
         self._locks_in = not policy.rule.handles_repeats and not self._explores
         self._duels = policy.feedback == "duels"
-        self._any_float = policy.rewards.family == "gaussian" and not self._duels
+        self._any_float = policy.rewards.family == "gaussian" and not self._duels and not policy.model.lower_is_better
         self._kernels = flat(choose_with, policy.choose), flat(tell_with, policy.tell)
         self._lock = RLock()  # reentrant, as a signal handler may use the agent
         self._start(policy.new_belief() if belief is None else deepcopy(Belief.checked(policy, belief)))
@@ -118,7 +118,7 @@ class Agent:
         """Report the reward of an action, whether it was asked for or not.
 
         An outcome with an `id` (text or a whole number) counts once, however often it is delivered; the same id with
-        another action or reward is an error.
+        another action or reward is an error. With a model of `lower_is_better`, low rewards are good, as in its log.
 
         Examples
         --------
@@ -135,7 +135,7 @@ class Agent:
         except KeyError:
             index = self.policy.index_of(action)
         if type(reward) is not float or not self._any_float or not -MAX_ABS_VALUE <= reward <= MAX_ABS_VALUE:
-            reward = self.policy.rewards.check(reward)
+            reward = self.policy.reward_of(reward)
         self._add(index, reward, id)
 
     def ask_pair(self, allowed: Sequence[Label] | None = None) -> tuple[Label, Label]:

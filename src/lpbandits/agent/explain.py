@@ -1,8 +1,10 @@
 """Explanations of a belief: posterior, expected rewards and forecasts in readable form."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate, groupby
+from typing import Any
 
 import numpy as np
 
@@ -113,7 +115,7 @@ class Explanation:
 
 
 def expected(policy: Policy, belief: Belief) -> FloatArray:
-    """Return m×k: the expected reward of each action under each state; 1×k without latent states.
+    """Return m×k: the expected reward of each action under each state, as the user's number; 1×k without latent states.
 
     >>> from lpbandits import LpbTS, PreferenceModel
     >>> policy = LpbTS(PreferenceModel([[0, 1], [1, 0]]))
@@ -122,15 +124,17 @@ def expected(policy: Policy, belief: Belief) -> FloatArray:
     """
     if not isinstance(policy, Policy):
         raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
-    return policy.expected(deepcopy(Belief.checked(policy, belief)))
+    rewards: FloatArray = _numbers(policy)(policy.expected(deepcopy(Belief.checked(policy, belief))))
+    return rewards
 
 
 def explain(policy: Policy, belief: Belief) -> Explanation:
     """Return the explanation of a belief; without latent states, the tried actions and forecasts only."""
     labels = policy.model.actions
     counts, totals = belief.slots[layout.COUNT], belief.slots[layout.SUM]
+    number = _numbers(policy)
     tried = {
-        labels[a]: (int(counts[slot]), float(totals[slot] / counts[slot]))
+        labels[a]: (int(counts[slot]), number(float(totals[slot] / counts[slot])))
         for slot, a in enumerate(belief.actions.tolist())
     }
     if not policy.evidence.latent:
@@ -140,18 +144,23 @@ def explain(policy: Policy, belief: Belief) -> Explanation:
     return Explanation(tried, tuple(sorted(states, key=lambda state: -state.probability)))
 
 
+def _numbers(policy: Policy) -> Callable[[Any], Any]:
+    """Return the function that turns rewards into the user's numbers; what duels teach has no direction."""
+    return policy.model.oriented if policy.feedback == "rewards" else lambda reward: reward
+
+
 def _forecasts(policy: Policy, belief: Belief) -> dict[Label, Forecast]:
     """Return forecasts of all actions, best first."""
     means = policy.expected(belief)[0]
-    half = QUANTILE * policy.predictive_sd(belief)
+    numbers, half = _numbers(policy)(means), QUANTILE * policy.predictive_sd(belief)
     return {
-        policy.model.actions[a]: Forecast(float(means[a]), float(means[a] - half[a]), float(means[a] + half[a]))
+        policy.model.actions[a]: Forecast(float(numbers[a]), float(numbers[a] - half[a]), float(numbers[a] + half[a]))
         for a in np.argsort(-means, kind="stable").tolist()
     }
 
 
 def _state(policy: Policy, belief: Belief, z: int, means: FloatArray) -> StateFit:
-    labels = policy.model.actions
+    labels, number = policy.model.actions, _numbers(policy)
     order = policy.model.orderings[z].tolist()
     known = set(belief.actions.tolist())
     tried = sorted((a for a in order if a in known), key=lambda a: -means[a])  # equal means keep the state's order
@@ -159,9 +168,11 @@ def _state(policy: Policy, belief: Belief, z: int, means: FloatArray) -> StateFi
     observed = [float(means[a]) if a in known else None for a in order]
     above = list(accumulate(observed, _latest))
     below = list(accumulate(observed[::-1], _latest))[::-1]
+    if policy.model.lower_is_better:
+        below, above = ([None if bound is None else number(bound) for bound in ends] for ends in (above, below))
     bounds = zip(order, below, above, strict=True) if policy.evidence.fitted else ()
     intervals = {labels[a]: (low, high) for a, low, high in bounds if a not in known}
-    by_label = {labels[a]: float(means[a]) for a in order}
+    by_label = {labels[a]: float(number(means[a])) for a in order}
     probability = float(belief.states[layout.POSTERIOR, z])
     return StateFit(z, probability, by_label, blocks, len(tried) - len(blocks), intervals)
 

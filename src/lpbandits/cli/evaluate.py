@@ -48,7 +48,12 @@ def evaluate(
     action: options.Action = None,
     rating: options.Rating = None,
     rank: options.Rank = None,
+    time: options.Time = None,
+    columns: options.Columns = None,
+    ignore: options.Ignore = None,
     duplicates: options.Duplicates = "error",
+    missing: options.Missing = "skip",
+    lower_is_better: options.LowerIsBetter = False,
     decimal_comma: options.DecimalComma = False,
     min_person: options.MinPerson = 0,
     min_action: options.MinAction = 0,
@@ -77,7 +82,10 @@ def evaluate(
         check_writable(model)
     if out is not None:
         as_folder(out)
-    log, seconds = options.read_log(ratings, **options.read_options(context))
+    reading = options.read_options(context)
+    if loaded is not None and loaded.lower_is_better:
+        reading["lower_is_better"] = True
+    log, seconds = options.read_log(ratings, **reading)
     with progress_bar() as report:
         evaluation = run(
             log,

@@ -191,7 +191,8 @@ class Fit:
             errors=np.minimum(estimate.errors, MAX_LOGIT_ERROR),
             means=means.means,
             noise=means.noise,
-            rewards=means.rewards,
+            rewards=None if ratings.lower_is_better else means.rewards,
+            lower_is_better=ratings.lower_is_better,
             popular=popular,
             taste=taste.taste,
             provenance={

@@ -16,7 +16,7 @@ from lpbandits.inspection.contrasts import NEVER, TIES, Contrasts, no_preference
 from lpbandits.inspection.facts import TasteView
 from lpbandits.model import PreferenceModel
 from lpbandits.text import display, share_text
-from lpbandits.typing import IntArray, Json, Label
+from lpbandits.typing import FloatArray, IntArray, Json, Label
 
 PAIRS, FIRST, MEANS = "pairs right", "first above second", "mean rewards"
 COMPLETE = "prefers first … likes least"
@@ -47,7 +47,7 @@ class State:
     people: int | None = None
     """Number of people in the fit whose likeliest state it is."""
     means: tuple[float, float] | None = None
-    """Lowest and highest mean reward; None for a model without means."""
+    """Lowest and highest mean reward, as the log's numbers; None for a model without means."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
                 between=max(last - top, 0) if listed else 0,
                 silent=silent[z],
                 people=fit.state_people[z] if fit.state_people else None,
-                means=None if model.means is None else (float(model.means[z].min()), float(model.means[z].max())),
+                means=None if model.means is None else _range(model.oriented(model.means[z])),
             )
         )
     return Inspection(
@@ -173,6 +173,10 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
         taste=None if model.taste is None else TasteView.of(model.taste, action_names, top),
         evaluation=model.evaluation,
     )
+
+
+def _range(values: FloatArray) -> tuple[float, float]:
+    return float(values.min()), float(values.max())
 
 
 def _order_uncertainty(model: PreferenceModel, state: int, order: IntArray, top: int) -> OrderUncertainty | None:
