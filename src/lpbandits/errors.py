@@ -51,14 +51,17 @@ class InvalidInput(LpbError, ValueError):
 
 
 def combined(name: str, errors: Sequence[InvalidInput]) -> InvalidInput:
-    """Return one error for all problems of `name`.
+    """Return one error for all problems of a file, whose name is said once.
 
-    >>> print(combined("a.csv", [InvalidInput("line 2: person is missing"), InvalidInput("line 9: rating is 'x'")]))
+    >>> faults = [InvalidInput("a.csv, line 2: person is missing"), InvalidInput("a.csv, line 9: rating is 'x'")]
+    >>> print(combined("a.csv", faults))
     a.csv has 2 problems: (1) line 2: person is missing (2) line 9: rating is 'x'
     """
     if len(errors) == 1:
         return errors[0]
-    listed = " ".join(f"({number}) {error}" for number, error in enumerate(errors, start=1))
+    listed = " ".join(
+        f"({number}) {str(error).replace(f'{name}, ', '')}" for number, error in enumerate(errors, start=1)
+    )
     return InvalidInput(f"{name} has {len(errors)} problems: {listed}")
 
 

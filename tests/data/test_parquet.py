@@ -262,7 +262,7 @@ def test_files_in_subfolders_need_a_pattern(tmp_path: Path) -> None:
     log = log_of(f"{tmp_path}/**/*.parquet")
     assert log.sha256 == read_ratings(pl.concat([part(2023), part(2024)])).sha256
     part(2024, rating=[1.0, None, 2.0], user=[1, 2, 3]).write_parquet(tmp_path / "year=2024" / "a.parquet")
-    assert "year=2024/a.parquet, row 2: rating is missing" in error_of(tmp_path / "*/*.parquet")
+    assert "year=2024/a.parquet, row 2: rating is missing" in error_of(tmp_path / "*/*.parquet", missing="error")
 
 
 def test_an_existing_folder_is_not_a_pattern(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def evaluate(
         files = {"report": None if out is None else out / "report.html", "model": model}
         print_json({**evaluation.to_dict(), "seconds": times, **files})
     else:
-        _show(evaluation, out, model)
+        _show(evaluation, out, model, lower_is_better=log.lower_is_better)
     if fault is not None:
         raise fault
 
@@ -144,11 +144,12 @@ def _add_verdict(loaded: "PreferenceModel", evaluation: "Evaluation", path: Path
     return None
 
 
-def _show(evaluation: "Evaluation", out: Path | None, model: Path | None) -> None:
+def _show(evaluation: "Evaluation", out: Path | None, model: Path | None, *, lower_is_better: bool) -> None:
     from lpbandits.evaluation.results import titled
     from lpbandits.views.evaluation_report import describe, group_table, loss_summary, score_table
 
-    rule = "Scores: 0 is a person's mean rating, 1 is one standard deviation above it."
+    better = "below" if lower_is_better else "above"
+    rule = f"Scores: 0 is a person's mean rating, 1 is one standard deviation {better} it."
     print_table(describe(evaluation), *score_table(evaluation), note=rule)
     if evaluation.candidate is not None:
         title = f"\nGain of {evaluation.subject} by group"

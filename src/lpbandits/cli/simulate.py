@@ -166,7 +166,7 @@ def demo(
     say(f"\nPicture: {display(out / 'regret.png', None)}\nReport:  {display(out / 'report.html', None)}")
 
 
-def world_of(name: str, chosen: dict[str, Any], settings: list[str], missing: str) -> "World":
+def world_of(name: str, chosen: dict[str, Any], settings: list[str], missing_ratings: str) -> "World":
     """Build a world from options; an option that the world does not have is an error.
 
     A log is read as that of the model: low ratings are good if they are good for the model.
@@ -202,7 +202,7 @@ def world_of(name: str, chosen: dict[str, Any], settings: list[str], missing: st
         _set_rewards(chosen, factory)
     if "log" in chosen:
         lower = "model" in chosen and chosen["model"].lower_is_better
-        chosen["log"], _ = options.read_log(chosen["log"], missing=missing, lower_is_better=lower)
+        chosen["log"], _ = options.read_log(chosen["log"], missing=missing_ratings, lower_is_better=lower)
     try:
         world: World = factory(**chosen)
     except TypeError as error:

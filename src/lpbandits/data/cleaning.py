@@ -75,7 +75,9 @@ def clean_rows(
         }
         if pending:
             del faults[f"{word} is missing"]
-        columns = {"rating": value if not options.lower_is_better else pl.lit(0.0) - value}
+        columns = {"rating": value}
+        if options.lower_is_better:
+            columns["rating"] = pl.when(value == 0).then(0.0).otherwise(-value)  # 0.0 - x is -0.0 in polars
         if "time" in schema:
             moment = _times(rows, schema["time"], options)
             faults["time is not a number or a date"] = moment.is_null()

@@ -185,7 +185,7 @@ def _is_wide(table: Table, person: int, others: list[int], known: Collection[str
     odd = [name for name in names if name in text or (named_like(name, DOUBTFUL) and name not in (known or ()))]
     n_actions = len(columns) - len(set(odd) & set(columns["action"]))
     if odd and n_actions >= 2:
-        raise not_actions(table.name, odd, "they hold text, or facts about a person", names)
+        raise not_actions(table.name, odd, "text, or facts about a person or a row", names)
     return not odd and n_actions > 0
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from lpbandits.data.blocks import block_edges
 from lpbandits.data.cleaning import all_integers, clean_rows, label_expr
 from lpbandits.data.columns.options import ReadOptions
 from lpbandits.data.columns.roles import find_columns, like
-from lpbandits.data.faults import label_faults
+from lpbandits.data.faults import SHOWN, label_faults
 from lpbandits.data.sources import open_table
 from lpbandits.data.spill import Codes
 from lpbandits.data.tables import Table
@@ -149,7 +150,7 @@ class History:
             if timed or not frame["owner"].is_sorted():
                 frame = frame.sort("owner", *timed, maintain_order=True)
             if self._best:
-                frame = frame.with_columns(self._best + 1 - pl.col("rating").rank("average").over("owner"))
+                frame = frame.with_columns(rating=self._best + 1 - pl.col("rating").rank("average").over("owner"))
             offsets = np.searchsorted(frame["owner"].to_numpy(), np.arange(len(people) + 1, dtype=np.int32))
             stream = addresses_of(people.to_numpy() if people.dtype == pl.Int64 else people.to_list())
             reward = frame["rating"].cast(pl.Float64).fill_null(np.nan).to_numpy()
@@ -205,7 +206,10 @@ def open_history(
             first, skipped["outcomes"] = unknown.collect(engine="streaming").row(0)
             rows = rows.filter(code >= 0)
         if skipped["outcomes"] and not skip_unknown:
-            column = f", or leave out the column with --ignore {first}" if clean.layout == "wide" else ""
+            column = ""
+            if clean.layout == "wide":
+                names = ",".join(map(str, labels.filter(pl.col("code") < 0)["action"].sort().head(SHOWN)))
+                column = f", or leave out columns that are not actions with --ignore {shlex.quote(names)}"
             raise InvalidInput(
                 f"action {validate.short_repr(first)} of the history is not one of the model's actions "
                 f"({pluralize(skipped['outcomes'], 'such row')}); correct them, or skip them with --unknown skip"

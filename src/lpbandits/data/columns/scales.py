@@ -8,7 +8,6 @@ import polars as pl
 
 from lpbandits.data.columns.roles import words_of
 from lpbandits.errors import InvalidInput
-from lpbandits.text import significant
 
 FACTS = (
     "age|sex|gender|income|salary|zip|zipcode|postcode|postalcode|birthyear|yearofbirth|birthdate|dateofbirth|dob|"
@@ -22,10 +21,16 @@ DOUBTFUL = f"{FACTS}|time|date|day|month|year|weight|height|count|rank|place|pos
 TOPS = (10.0, 100.0)
 """Highest value of usual rating scales: up to 10 (stars, agreement), and up to 100 (sliders, percentages)."""
 
+NEAR_TOP = 0.8
+"""Columns of one scale reach similar values: half of them at least this share of the largest."""
+
+HUGE = 100.0
+"""Times, ids and amounts of money are this many times larger than ratings, or more."""
+
 MIN_NUMBERED = 8
 """Minimum number of rows of a column that counts 1, 2, 3, … to be a row number."""
 
-MIN_YES_NO = 5
+MIN_YES_NO = 10
 """Minimum number of cells of a column of zeros and ones among ratings that never are 0."""
 
 
@@ -42,12 +47,15 @@ def named_like(column: str, names: str) -> bool:
 def odd_columns(cells: pl.DataFrame) -> dict[str, str]:
     """Return the columns on another scale than most, with what they hold.
 
-    `cells` has the `row`, the `action` (the column) and the number `x` of each rating, in the order of the rows. With
-    |x| ≤ M in all columns whose largest |x| is at most twice the median of the columns, a column is odd if
+    `cells` has the `row`, the `action` (the column) and the number `x` of each rating, in the order of the rows. Usual
+    columns are those whose largest |x| is at most twice the median over all columns; M is the largest |x| in them. A
+    column is odd if
 
-    - all its values lie beyond ±M, its median beyond ±2M, and a value beyond 10 (100 if M > 10),
-    - or it counts 1, 2, 3, … in at least 8 rows, beyond M or 10,
-    - or it has at least five values, zeros and ones only, in a table of ratings of 1 and more.
+    - all its values lie beyond ±M, its median beyond ±2M, and a value beyond 10 (100 if M > 10). This is not tested if
+      M > 100 or fewer than half of the usual columns reach 0.8 M, as with counts and durations;
+    - or all its values lie beyond ±100 M;
+    - or it counts 1, 2, 3, … in at least 8 rows, beyond M or 10;
+    - or it has at least ten values, zeros and ones only, in a table of ratings of 1 and more.
 
     There must be at least two other columns, and at least half of all.
 
@@ -73,13 +81,15 @@ def odd_columns(cells: pl.DataFrame) -> dict[str, str]:
     if len(usual) < 2 or 2 * len(usual) < len(stats):
         return {}
     limit = float(usual["top"].max())  # type: ignore[arg-type] # a number
-    scale = next((top for top in TOPS if limit <= top), limit)
-    far = (pl.col("nearest") > limit) & (pl.col("median") > 2 * limit) & (pl.col("top") > scale)
+    scale = next((top for top in TOPS if limit <= top), None)
+    far = pl.col("nearest") > HUGE * max(limit, 1.0)
+    if scale is not None and 2 * (usual["top"] >= NEAR_TOP * limit).sum() >= len(usual):
+        far |= (pl.col("nearest") > limit) & (pl.col("median") > 2 * limit) & (pl.col("top") > scale)
     numbered = pl.col("numbered") & (pl.col("top") > min(limit, TOPS[0]))
     never_zero = float(usual["low"].min()) >= 1 and limit >= 3  # type: ignore[arg-type] # a number
     odd = stats.filter(far | numbered | (pl.col("yes_no") & never_zero))
     spans = zip(odd["action"], odd["low"], odd["high"], strict=True)
-    return {name: f"{significant(low)} to {significant(high)}" for name, low, high in spans}
+    return {name: f"{low:.4g} to {high:.4g}" for name, low, high in spans}
 
 
 def not_actions(table: str, columns: Iterable[str], why: str, actions: Collection[str]) -> InvalidInput:
