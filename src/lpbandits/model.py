@@ -259,7 +259,7 @@ class PreferenceModel:
         try:
             if not validate.is_exactly(sha256, digest(stored)):
                 raise FileFormatError("it was altered after it was saved: its content does not match its sha256")
-            parts = {name: stored.get(name) for name in (*FIELDS, "provenance")}
+            parts: Json = {name: stored.get(name) for name in (*FIELDS, "provenance")}
             parts["lower_is_better"] = stored.get("lower_is_better", False)
             if parts["taste"] is not None:
                 parts["taste"] = TasteModel.from_dict(parts["taste"])

@@ -3,7 +3,7 @@
 import copy
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -105,7 +105,7 @@ def test_a_model_file_has_the_direction_only_if_it_is_turned(tmp_path: Path) -> 
         (lambda: DOWN.replace(rewards="bernoulli"), "bernoulli.*the good outcome as 1"),
         (lambda: DOWN.replace(rewards="poisson"), "poisson"),
         (lambda: lpb.LpbTS(DOWN, rewards="bernoulli"), "bernoulli"),
-        (lambda: lpb.Ratings.from_arrays([1], [1], [1], lower_is_better="yes"), "lower_is_better.*'yes'"),
+        (lambda: lpb.Ratings.from_arrays([1], [1], [1], lower_is_better=cast("bool", "yes")), "lower_is_better.*'yes'"),
     ],
 )
 def test_invalid_directions_raise(make: Any, message: str) -> None:
@@ -133,8 +133,8 @@ def test_a_fit_to_numbers_is_that_to_their_negatives() -> None:
         tuple(-mean for mean in reversed(inspect_model(fit.model).states[0].means or ()))
     )
     assert lpb.states_of(other.model, turned).equals(lpb.states_of(fit.model, log))
-    replayed = [ReplayWorld(*pair, least=3).recorded for pair in ((fit.model, log), (other.model, turned))]
-    np.testing.assert_array_equal(*replayed)
+    worlds = ReplayWorld(fit.model, log, least=3), ReplayWorld(other.model, turned, least=3)
+    np.testing.assert_array_equal(worlds[0].recorded, worlds[1].recorded)
     for model, wrong in ((fit.model, turned), (other.model, log)):
         calls: list[Any] = [
             lambda m=model, w=wrong: lpb.states_of(m, w),

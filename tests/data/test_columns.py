@@ -121,13 +121,13 @@ def test_several_odd_columns_are_reported_at_once() -> None:
 @pytest.mark.parametrize("rows", [3, 12, 60])
 def test_ratings_are_not_odd(seed: int, rows: int) -> None:
     rng = np.random.default_rng([seed, rows])
-    liked = rng.uniform(0.1, 6, (2, 5))
+    first, second = rng.uniform(0.1, 6, (2, 5))
     tables = {
         "stars": stars(rows, seed),
         "stars with one column of fives": stars(rows, seed) | {"best": np.full(rows, 5)},
         "two bad and one good": {"a": rng.integers(1, 3, rows), "b": rng.integers(1, 3, rows), "c": np.full(rows, 5)},
         "sliders": stars(rows, seed, 0, 100),
-        "skewed sliders": dict(zip("abcde", np.round(100 * rng.beta(*liked, (rows, 5))).T, strict=True)),
+        "skewed sliders": dict(zip("abcde", np.round(100 * rng.beta(first, second, (rows, 5))).T, strict=True)),
         "from -10 to 10": stars(rows, seed, -10, 10),
         "yes or no": dict(zip("abcd", rng.integers(0, 2, (4, rows)), strict=True)),
         "durations": dict(zip("abcd", rng.uniform(50, 500, (4, 1)) * rng.lognormal(0, 0.3, (4, rows)), strict=True)),
@@ -149,8 +149,9 @@ def test_a_fact_about_a_person_is_refused_with_a_remedy(layout: str) -> None:
     expected = lpb.read_ratings(WIDE.drop("age", "sex"))
     assert expected.layout == "wide"
     dishes = ["dish 0", "dish 1", "dish 2"]
-    for options in ({"ignore": ["age", "sex"]}, {"columns": dishes}, {"columns": dishes, "person": "user"}):
-        assert lpb.read_ratings(WIDE, layout=layout, **options).sha256 == expected.sha256  # type: ignore[arg-type]
+    choices: list[Any] = [{"ignore": ["age", "sex"]}, {"columns": dishes}, {"columns": dishes, "person": "user"}]
+    for options in choices:
+        assert lpb.read_ratings(WIDE, layout=layout, **options).sha256 == expected.sha256
     with_age = lpb.read_ratings(WIDE, layout=layout, columns=[*dishes, "age"])
     assert "age" in with_age.actions
 

@@ -40,6 +40,12 @@ def history(people: int = 30, seed: int = 2) -> pl.DataFrame:
     return frame.with_columns(reward=pl.when(~pl.Series(pending)).then("reward"))
 
 
+def past_of(frame: pl.DataFrame, model: lpb.PreferenceModel, **settings: Any) -> lpb.Histories:
+    """Return the rows as histories."""
+    person, action, reward = (frame[column].to_list() for column in ("person", "action", "reward"))
+    return lpb.Histories.from_arrays(person, action, reward, model, **settings)
+
+
 def by_file(path: Path, model: lpb.PreferenceModel, policy: str = "lpbts", **settings: Any) -> tuple[Any, Summary]:
     out = path.parent / "out.parquet"
     summary = decide_file(choose_policy(model, policy), path, out=out, threads=1, **settings)
@@ -52,11 +58,11 @@ def by_file(path: Path, model: lpb.PreferenceModel, policy: str = "lpbts", **set
 def test_a_pending_outcome_is_given_but_no_evidence(name: str, once: bool) -> None:
     frame = history()
     policy = choose_policy(MODEL, name).policy
-    past = lpb.Histories.from_arrays(*(frame[column].to_list() for column in frame.columns), MODEL)
+    past = past_of(frame, MODEL)
     assert past.pending == frame["reward"].null_count() > 5
     table = lpb.decide(policy, past, exclude_seen=once, seed=7, threads=1).table()
     for (person,), rows in frame.group_by("person", maintain_order=True):
-        agent = Agent(policy, seed=7, person=person, asked=len(rows))  # type: ignore[arg-type] # an integer
+        agent = Agent(policy, seed=7, person=person, asked=len(rows))
         for _, action, reward in rows.drop_nulls().rows():
             agent.tell(action, reward)
         left = [action for action in MODEL.actions if not once or action not in rows["action"]]
@@ -79,7 +85,7 @@ def test_pending_rows_of_a_file_equal_the_library(tmp_path: Path, rows: int, kin
     else:
         frame.write_csv(path, null_value="" if kind == "csv" else "n/a")
     table, summary = by_file(path, MODEL, exclude_seen=once, rows=rows)
-    past = lpb.Histories.from_arrays(*(frame[column].to_list() for column in frame.columns), MODEL)
+    past = past_of(frame, MODEL)
     assert table.equals(lpb.decide(choose_policy(MODEL, "lpbts").policy, past, exclude_seen=once).table())
     assert (summary.pending, summary.without_history) == (past.pending, 0)
     assert "pending" in repr(past)
@@ -101,7 +107,8 @@ def test_a_wide_history_equals_a_long_one(tmp_path: Path) -> None:
     table, summary = by_file(path, MODEL)
     assert (summary.layout, summary.pending, summary.without_history) == ("wide", 0, 1)
     rows = [("bo", "tea", 5.0), ("bo", "jam", 1.0), ("ann", "ale", 2.0), ("ann", "milk", 4.0)]
-    past = lpb.Histories.from_arrays(*zip(*rows, strict=True), MODEL, people=["bo", "ann", "cy"])  # type: ignore[misc]
+    frame = pl.DataFrame(rows, schema=["person", "action", "reward"], orient="row")
+    past = past_of(frame, MODEL, people=["bo", "ann", "cy"])
     assert table.equals(lpb.decide(choose_policy(MODEL, "lpbts").policy, past).table())
     assert by_file(path, MODEL, reading={"layout": "wide"})[0].equals(table)
 
@@ -162,7 +169,7 @@ def test_decisions_are_on_the_scale_where_lower_is_better(name: str, tmp_path: P
     for model, rows in ((MODEL, frame), (turned, negated)):
         rows.write_parquet(tmp_path / "h.parquet")
         tables[model.lower_is_better], _ = by_file(tmp_path / "h.parquet", model, name)
-        past = lpb.Histories.from_arrays(*(rows[column].to_list() for column in rows.columns), model)
+        past = past_of(rows, model)
         assert lpb.decide(choose_policy(model, name).policy, past).table().equals(tables[model.lower_is_better])
     up, down = tables[False], tables[True]
     assert down.select("person", "action", "runner_up", "probability").equals(
@@ -176,7 +183,8 @@ def test_a_log_as_history_keeps_its_own_numbers() -> None:
     turned = MODEL.replace(lower_is_better=True)
     policy = choose_policy(turned, "lpbts").policy
     rows = ["ann", "ann", "bo"], ["tea", "jam", "milk"], [3.0, 1.0, 2.0]
-    expected = lpb.decide(policy, lpb.Histories.from_arrays(*rows, turned, people=["ann", "bo"])).table()
+    frame = pl.DataFrame(dict(zip(("person", "action", "reward"), rows, strict=True)))
+    expected = lpb.decide(policy, past_of(frame, turned)).table()
     for lower in (False, True):
         log = lpb.Ratings.from_arrays(*rows, actions=turned.actions, lower_is_better=lower)
         assert lpb.decide(policy, log).table().equals(expected)

@@ -54,7 +54,7 @@ def all_problems(
     table: Table, long: LongTable, faults: Mapping[str, pl.Expr], repeats: list[InvalidInput]
 ) -> InvalidInput:
     """Return one error for all problems: the rows where a test in `faults` is true, and `repeats`."""
-    errors = {}
+    errors: dict[tuple[int, int], InvalidInput] = {}
     for what, test in faults.items():
         invalid = long.rows.filter(test)
         count = invalid.select(pl.len()).collect(engine="streaming").item()

@@ -15,7 +15,7 @@ KNOWN_NAMES = {
     "hotel|business|arm|video|article|game|anime|joke|beer|wine|feature|treatment|therapy|drug|medication|intervention|"
     "exercise|course|app|question|stimulus|alternative|variant|option",
     "rating": "rating|score|star|reward|grade|bookrating|value|thumb|nps|outcome|response|answer|result|vote|overall|"
-    "satisfaction|preference|liking",
+    "satisfaction|preference",
 }
 """Recognised names of columns, as `words_of` returns them."""
 
@@ -115,7 +115,8 @@ def find_columns(table: Table, wanted: Mapping[str, str | None], *, ignore: Coll
 
 def _unclear(table: Table, unclear: Mapping[str, list[str]]) -> InvalidInput:
     """Return the error for roles that none or several columns could have."""
-    names, faults = table.names, []
+    names = table.names
+    faults: list[str] = []
     for role, candidates in unclear.items():
         why = "no column" if not candidates else f"{len(candidates)} columns ({join(candidates)})"
         faults.append(f"{why} the {role}" if faults else f"{why} of {table.name} could be the {role}")
