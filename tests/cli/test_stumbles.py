@@ -163,8 +163,9 @@ def test_pain_scores(tmp_path: Path) -> None:
     pain = long(ratings()).rename({"respondent": "patient_id", "Restaurant": "treatment", "Rating (1-5)": "outcome"})
     pain.write_csv(path := tmp_path / "pain.csv")
     model = tmp_path / "model.json"
-    command("fit", path, *FIT, "--lower-is-better", "--out", model)
+    assert "Lower is better" in command("fit", path, *FIT, "--lower-is-better", "--out", model)[0]
     assert set(lpb.PreferenceModel.load(model).best_actions) == {"milk", "tea"}
+    assert json_output("inspect", model)["lower_is_better"]
     low, high = inspect_model(lpb.PreferenceModel.load(model)).states[0].means or (0, 0)
     assert 1 <= low < high <= 5
     (tmp_path / "history.csv").write_text("patient_id,treatment,outcome\n1,tea,1\n1,milk,5\n2,tea,5\n2,milk,1\n")

@@ -190,7 +190,10 @@ def _show(result: "Fit", ratings: Path, time: str | None, out: Path | None, assi
     )
     if report.named:
         say(f"Names: {report.named:,} of {pluralize(report.actions, 'action')}")
-    for line in [*noise_line(inspection.noise), *taste_lines(inspection.taste)]:
+    for line in [
+        *noise_line(inspection.noise, lower_is_better=inspection.lower_is_better),
+        *taste_lines(inspection.taste),
+    ]:
         say(line)
     for warning in report.warnings:
         say(f"warning: {display(warning, LINE)}", style="yellow")

@@ -74,6 +74,7 @@ class Inspection:
     fit: Provenance
     """How the model was fitted."""
     noise: float | None = None
+    lower_is_better: bool = False
     taste: TasteView | None = None
     evaluation: Json | None = None
 
@@ -102,6 +103,7 @@ class Inspection:
             "heldout_people": fit.heldout_people,
             "ties": fit.ties,
             "noise": self.noise,
+            "lower_is_better": self.lower_is_better,
             "taste": None if self.taste is None else asdict(self.taste),
             "warnings": list(fit.warnings),
             "evaluation": self.evaluation,
@@ -170,6 +172,7 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
         model.provenance,
         fit,
         noise=model.noise,
+        lower_is_better=model.lower_is_better,
         taste=None if model.taste is None else TasteView.of(model.taste, action_names, top),
         evaluation=model.evaluation,
     )
