@@ -5,7 +5,7 @@ Each step processes one bucket at a time: all ratings of some of the people. A l
 
 import functools
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +14,18 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lpbandits.data.columns.cells import clipped, is_blank, is_text, number
+from lpbandits.data.columns.cells import BLANKS, clipped, is_blank, is_text, number
 from lpbandits.data.columns.options import ReadOptions
 from lpbandits.data.columns.times import time_number
-from lpbandits.data.faults import MAX_SEARCHED, all_problems, label_faults, repeat_error, repeats_among, value_faults
+from lpbandits.data.faults import (
+    MAX_SEARCHED,
+    NOT_FINITE,
+    all_problems,
+    label_faults,
+    repeat_error,
+    repeats_among,
+    value_faults,
+)
 from lpbandits.data.layouts import LongTable, to_long
 from lpbandits.data.spill import Codes
 from lpbandits.data.tables import Table
@@ -56,58 +64,69 @@ def clean_rows(
     """
     with table.readable():
         long = to_long(table, options, known)
-        rows, word = long.rows, "rank" if long.ranks else "rating"
+        schema, word = long.rows.collect_schema(), "rank" if long.ranks else "rating"
         if long.ranks and options.lower_is_better:
             raise InvalidInput(f"lower_is_better must be False for rankings, and {table.name} holds rankings")
-        schema = rows.collect_schema()
         if not (is_text(schema["rating"]) or schema["rating"].is_numeric() or schema["rating"] == pl.Null):
             raise InvalidInput(
                 f"the {word}s of {table.name} must be numbers, got {schema['rating']} values; name another column, or "
                 "write them as numbers"
             )
-        value = number(pl.col("rating"), schema["rating"], decimal_comma=options.decimal_comma)
-        absent = (is_blank("rating", schema["rating"]) | value.is_nan()).fill_null(False)
-        skipped = absent & ~pl.col("blank") if options.missing == "skip" and not pending else pl.lit(False)
+        skips = options.missing == "skip" and not pending
         faults = {
             **label_faults("person", schema["person"]),
             **label_faults("action", schema["action"]),
-            **value_faults(word, value, absent),
+            **value_faults(word, may_be_missing=skips or pending),
         }
-        if pending:
-            del faults[f"{word} is missing"]
-        columns = {"rating": value}
-        if options.lower_is_better:
-            columns["rating"] = pl.when(value == 0).then(0.0).otherwise(-value)  # 0.0 - x is -0.0 in polars
         if "time" in schema:
-            moment = _times(rows, schema["time"], options)
-            faults["time is not a number or a date"] = moment.is_null()
-            columns["time"] = moment
-        unused = pl.col("blank") | skipped
-        faults = {what: test.fill_null(False) & ~unused for what, test in faults.items()}
-        kept = rows.filter(~unused)
-        checked = (
-            rows.select(
-                pl.col("blank").sum(),
-                pl.len().alias("rows"),
-                skipped.sum().alias("missing"),
-                *(all_integers(role, schema[role], table, ~unused).alias(role) for role in ("person", "action")),
-                *(test.any().alias(what) for what, test in faults.items()),
-            )
-            .collect(engine="streaming")
-            .row(0, named=True)
-        )
+            faults["time is not a number or a date"] = pl.col("moment").is_null()
+        for words in (False, True):  # few tables have words for a missing rating, and comparing them takes long
+            rows = _with_values(long.rows, options, skips=skips, words=words)
+            checked = _check(table, rows, schema, faults)
+            if not (is_text(schema["rating"]) and checked[f"{word} {NOT_FINITE}"]):
+                break
         labels = [label_expr(role, schema[role], integers=checked[role]) for role in ("person", "action")]
-        found = {what: test for what, test in faults.items() if checked[what]}
+        found = {what: test.fill_null(False) & pl.col("used") for what, test in faults.items() if checked[what]}
         if found:
             repeats = []
             if options.duplicates == "error" and not pending and checked["rows"] <= MAX_SEARCHED:
-                repeats = repeats_among(table, kept.filter(~pl.any_horizontal(*found.values())).select("row", *labels))
-            raise all_problems(table, long, found, repeats)
-    lines = kept if checked["blank"] or checked["missing"] else rows  # without a filter polars skips row groups
+                valid = rows.filter(pl.col("used") & ~pl.any_horizontal(*found.values()))
+                repeats = repeats_among(table, valid.select("row", *labels))
+            raise all_problems(table, replace(long, rows=rows), found, repeats)
+    rating = pl.col("number")
+    if options.lower_is_better:
+        rating = pl.when(rating == 0).then(0.0).otherwise(-rating)  # 0.0 - x is -0.0 in polars
+    times = {"time": pl.col("moment")} if "time" in schema else {}
+    unused = checked["blank"] or checked["missing"]  # without a filter polars skips row groups
+    lines = rows.filter(pl.col("used")) if unused else rows
     dropped = {**long.dropped, "blank_lines": int(checked["blank"]) + long.dropped.get("blank_lines", 0)}
-    if long.layout == "long" and options.missing == "skip" and not pending:
+    if long.layout == "long" and skips:
         dropped["missing_ratings"] = int(checked["missing"])
-    return replace(long, rows=lines.select("row", *labels, **columns), dropped=dropped)
+    return replace(long, rows=lines.select("row", *labels, rating=rating, **times), dropped=dropped)
+
+
+def _with_values(rows: pl.LazyFrame, options: ReadOptions, *, skips: bool, words: bool) -> pl.LazyFrame:
+    """Add the `number` of each rating, the `moment` of its time, and whether a row is `absent` and `used`.
+
+    Without `words`, only empty cells and NaN are absent ratings.
+    """
+    schema = rows.collect_schema()
+    rating = schema["rating"]
+    values = {"number": number(pl.col("rating"), rating, decimal_comma=options.decimal_comma)}
+    if "time" in schema:
+        values["moment"] = _times(rows, schema["time"], options)
+    absent = (is_blank("rating", rating, BLANKS if words else ()) | pl.col("number").is_nan()).fill_null(False)
+    rows = rows.with_columns(**values).with_columns(absent=absent)
+    return rows.with_columns(used=~pl.col("blank") & ~(pl.col("absent") & skips))
+
+
+def _check(table: Table, rows: pl.LazyFrame, schema: pl.Schema, faults: Mapping[str, pl.Expr]) -> dict[str, Any]:
+    """Count rows, blank and skipped ones, and return which faults occur and which labels are integers."""
+    used, roles = pl.col("used"), ("person", "action")
+    counts = {"rows": pl.len(), "blank": pl.col("blank").sum(), "missing": (~used & ~pl.col("blank")).sum()}
+    integers = {role: all_integers(role, schema[role], table, used) for role in roles}
+    found = {what: (test & used).any() for what, test in faults.items()}
+    return rows.select(**counts, **integers, **found).collect(engine="streaming").row(0, named=True)
 
 
 def _times(rows: pl.LazyFrame, dtype: pl.DataType, options: ReadOptions) -> pl.Expr:

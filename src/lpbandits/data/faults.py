@@ -21,6 +21,8 @@ MAX_SEARCHED = 2**22
 BLANK = r"^[\s\x1c-\x1f]*$"
 """Text that is empty or all white space, as `str.strip` defines it."""
 
+NOT_FINITE = "is not a finite number"
+
 TIME_REMEDY = "write it as a number or as 2024-05-31 or 2024-05-31T14:00:00+02:00, or name another column"
 
 
@@ -40,14 +42,14 @@ def label_faults(role: str, dtype: pl.DataType) -> dict[str, pl.Expr]:
     return {f"{role} is missing": column.is_null()}
 
 
-def value_faults(word: str, value: pl.Expr, absent: pl.Expr) -> dict[str, pl.Expr]:
-    """Return what may be wrong with a rating or rank of number `value`, and the rows where it is."""
-    outside = value.is_finite() & (value.abs() > validate.MAX_ABS_VALUE)
-    return {
-        f"{word} is missing": absent,
-        f"{word} is not a finite number": ~absent & (value.is_null() | value.is_infinite()),
-        f"{word} is not within ±{validate.MAX_ABS_VALUE:g}": outside,
+def value_faults(word: str, *, may_be_missing: bool) -> dict[str, pl.Expr]:
+    """Return what may be wrong with the `number` of a rating or rank, and the rows where it is."""
+    value, absent = pl.col("number"), pl.col("absent")
+    faults = {
+        f"{word} {NOT_FINITE}": ~absent & (value.is_null() | value.is_infinite()),
+        f"{word} is not within ±{validate.MAX_ABS_VALUE:g}": value.is_finite() & (value.abs() > validate.MAX_ABS_VALUE),
     }
+    return faults if may_be_missing else {f"{word} is missing": absent, **faults}
 
 
 def all_problems(
