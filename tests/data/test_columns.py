@@ -167,11 +167,18 @@ def test_a_fact_about_a_person_is_refused_with_a_remedy(layout: str) -> None:
         ({"columns": ["age"], "layout": "long"}, "columns is 'age'"),
         ({"columns": ["dish 0"], "rating": "age"}, "columns is 'dish 0'"),
         ({"ignore": ["age", "sex", "dish 0", "dish 1", "dish 2"], "layout": "wide"}, "no column of an action"),
+        ({"ignore": WIDE.columns, "layout": "wide"}, "no column for the person"),
     ],
 )
 def test_invalid_choices_of_columns_raise(options: Any, words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         lpb.read_ratings(WIDE, **options)
+
+
+@pytest.mark.parametrize("header", ["user,book,game,film", "user,food score,room score,staff score", "user,a,b,c"])
+def test_several_names_of_actions_or_ratings_are_those_of_a_wide_table(header: str, tmp_path: Path) -> None:
+    log = lpb.read_ratings(write(tmp_path, f"{header}\nann,5,4,3\nbo,,2,1\n"))
+    assert (log.layout, set(log.actions)) == ("wide", set(header.split(",")[1:]))
 
 
 def test_places_of_rankings_can_be_chosen() -> None:

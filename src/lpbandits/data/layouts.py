@@ -45,12 +45,7 @@ def to_long(table: Table, options: ReadOptions, known: Collection[str] | None = 
     """
     layout = options.layout
     if isinstance(table, PrefLibTable):
-        _refuse(options, ("person", "action", "rating", "rank", "time"), "a PrefLib file has no columns to name")
-        if layout not in ("auto", "rankings"):
-            raise InvalidInput(
-                f"layout is {layout!r}, but {table.name} is a PrefLib file of rankings; remove layout (--layout)"
-            )
-        return LongTable(table.read().lazy(), "rankings", ranks=True)
+        return _preflib(table, options)
     if table.known and layout not in ("auto", "long"):
         raise InvalidInput(f"layout is {layout!r}, but {table.name} has one rating per row; remove layout (--layout)")
     _check_names(table, options)
@@ -74,8 +69,24 @@ def to_long(table: Table, options: ReadOptions, known: Collection[str] | None = 
     wanted = {role: name for role, name in (("person", options.person), ("time", options.time)) if name is not None}
     index = find_columns(table, wanted)
     if "person" not in index:
-        index["person"] = _free_columns(table, options)[0] if person is None else person
+        free = _free_columns(table, options) if person is None else [person]
+        if not free:
+            raise InvalidInput(f"{table.name} has no column for the person; leave one out of ignore (--ignore)")
+        index["person"] = free[0]
     return _unpivot(table, index, options, layout, known)
+
+
+def _preflib(table: PrefLibTable, options: ReadOptions) -> LongTable:
+    """Return the rankings of a PrefLib file, which has no layout and no columns to choose."""
+    _refuse(options, ("person", "action", "rating", "rank", "time"), "a PrefLib file has no columns to name")
+    for option in ("columns", "ignore"):
+        if getattr(options, option):
+            raise InvalidInput(f"{option} must be left out for {table.name}, a PrefLib file without columns")
+    if options.layout not in ("auto", "rankings"):
+        raise InvalidInput(
+            f"layout is {options.layout!r}, but {table.name} is a PrefLib file of rankings; remove layout (--layout)"
+        )
+    return LongTable(table.read().lazy(), "rankings", ranks=True)
 
 
 def _long(table: Table, options: ReadOptions) -> LongTable:
