@@ -68,7 +68,7 @@ def strength(column: str, role: str) -> int:
     if _OTHER.intersection(words[:-1]):
         return 0
     exact = True
-    if len(words) > 1 and words[-1] in _SUFFIXES:
+    if len(words) > 1 and words[-1] in _SUFFIXES and role != "rating":
         exact = words.pop() in _ID
     if not words or not re.fullmatch(KNOWN_NAMES[role], words[-1]):
         return 0
