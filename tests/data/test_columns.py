@@ -68,7 +68,9 @@ def test_an_ignored_column_is_no_candidate(tmp_path: Path) -> None:
     assert lpb.read_ratings(path, ignore=["user"]).people == (1,)
 
 
-@pytest.mark.parametrize("name", ["note", "rank", "timestamp", "name", "id", "rating count", "n_ratings", "item_1", "ResponseId", ""])
+@pytest.mark.parametrize(
+    "name", ["note", "rank", "timestamp", "name", "id", "rating count", "n_ratings", "item_1", "ResponseId", ""]
+)
 def test_other_names_suggest_no_role(name: str) -> None:
     assert [role for role in ("person", "action", "rating") if strength(name, role)] == []
     assert like([name], "rating") == []
