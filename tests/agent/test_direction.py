@@ -12,11 +12,12 @@ import lpbandits as lpb
 from lpbandits.agent import Agent
 from lpbandits.agent.explain import expected
 from lpbandits.errors import FileFormatError, InvalidInput
-from lpbandits.inspection.inspect import inspect_model
+from lpbandits.inspection.inspect import inspect
 from lpbandits.worlds import ReplayWorld
 from tests.conftest import taste_for
 from tests.logs import log_of
 
+RANGE = (0.5, 4.0)
 UP = lpb.PreferenceModel(
     [[0, 1, 2], [2, 1, 0]],
     actions=["rest", "drug A", "drug B"],
@@ -24,6 +25,7 @@ UP = lpb.PreferenceModel(
     utilities=[[0.9, 0.5, 0.1], [0.1, 0.5, 0.9]],
     taste=taste_for(3),
     noise=0.7,
+    reward_range=RANGE,
 )
 DOWN = UP.replace(lower_is_better=True)
 OUTCOMES = [("rest", 3.5), ("drug B", 1.25), ("rest", 2.0)]
@@ -129,8 +131,8 @@ def test_a_fit_to_numbers_is_that_to_their_negatives() -> None:
     assert other.model.lower_is_better
     plain = {"provenance": {}, "lower_is_better": False}
     assert fit.model.replace(**plain) == other.model.replace(**plain)
-    assert inspect_model(other.model).states[0].means == pytest.approx(
-        tuple(-mean for mean in reversed(inspect_model(fit.model).states[0].means or ()))
+    assert inspect(other.model).states[0].means == pytest.approx(
+        tuple(-mean for mean in reversed(inspect(fit.model).states[0].means or ()))
     )
     assert lpb.states_of(other.model, turned).equals(lpb.states_of(fit.model, log))
     worlds = ReplayWorld(fit.model, log, least=3), ReplayWorld(other.model, turned, least=3)
@@ -153,3 +155,15 @@ def test_ratings_of_zero_and_one_are_gaussian_where_lower_is_better() -> None:
         log = lpb.Ratings.from_arrays(person, action, ratings, lower_is_better=True)
         model = lpb.fit_states(log, states=1, taste=False, heldout=0.0, threads=1).model
         assert (model.rewards, model.lower_is_better) == (None, True)
+
+
+@pytest.mark.filterwarnings("ignore::lpbandits.errors.LockInWarning")
+@pytest.mark.parametrize("name", ["lpbts", "ts", "taste"])
+def test_pages_of_an_agent_list_the_best_outcome_first(name: str) -> None:
+    up, down = agents(name)
+    pages = [agent._repr_html_() for agent in (up, down)]
+    assert "3.50" not in pages[1] or "-3.50" in pages[1]
+    places = [[page.find(f">{label}<") for label in ("rest", "drug B")] for page in pages]
+    assert np.argsort(places[0]).tolist() == np.argsort(places[1]).tolist()
+    assert ("lowest expected" in pages[1]) == ("highest expected" in pages[0]) == (name == "lpbts")
+    assert UP._repr_html_().count("1 to 3") == 2 == DOWN._repr_html_().count("-3 to -1")

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import lpbandits as lpb
-from lpbandits.inspection.inspect import inspect_model
+from lpbandits.inspection.inspect import inspect
 from tests.cli.invoke import json_output
 from tests.fuzz.commands import run
 
@@ -166,7 +166,7 @@ def test_pain_scores(tmp_path: Path) -> None:
     assert "Lower is better" in command("fit", path, *FIT, "--lower-is-better", "--out", model)[0]
     assert set(lpb.PreferenceModel.load(model).best_actions) == {"milk", "tea"}
     assert json_output("inspect", model)["lower_is_better"]
-    low, high = inspect_model(lpb.PreferenceModel.load(model)).states[0].means or (0, 0)
+    low, high = inspect(lpb.PreferenceModel.load(model)).states[0].means or (0, 0)
     assert 1 <= low < high <= 5
     (tmp_path / "history.csv").write_text("patient_id,treatment,outcome\n1,tea,1\n1,milk,5\n2,tea,5\n2,milk,1\n")
     decisions = tmp_path / "decisions.csv"

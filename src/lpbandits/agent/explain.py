@@ -1,7 +1,6 @@
 """Explanations of a belief: posterior, expected rewards and forecasts in readable form."""
 
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate, groupby
 from typing import Any
@@ -10,8 +9,9 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.kernels import layout
+from lpbandits.notebook import Shown
 from lpbandits.policies import Belief, Policy
-from lpbandits.text import display
+from lpbandits.text import display, pluralize
 from lpbandits.typing import FloatArray, Json, Label
 
 QUANTILE = 1.2815515655446004
@@ -51,15 +51,18 @@ class StateFit:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Expected next reward of an action, and its 80 % prediction interval."""
+    """Expected next reward of an action, and its 80 % prediction interval, within the model's `reward_range`.
+
+    A range that does not hold the person's mean rewards is extended to them.
+    """
 
     mean: float
     low: float
     high: float
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """An explained belief: tried actions with count and mean reward, and the states, most probable first.
 
     For a policy without states that predicts rewards, such as `Taste`, `forecasts` of all actions, best first, replace
@@ -78,6 +81,12 @@ class Explanation:
     tried: dict[Label, tuple[int, float]]
     states: tuple[StateFit, ...]
     forecasts: dict[Label, Forecast] = field(default_factory=dict)
+    lower_is_better: bool = False
+    """Whether low rewards are good."""
+
+    def rank_key(self, mean: float) -> float:
+        """Return the key that sorts the best mean reward first."""
+        return mean if self.lower_is_better else -mean
 
     def to_dict(self) -> Json:
         """Return the explanation as a JSON object."""
@@ -94,6 +103,10 @@ class Explanation:
             ],
             "forecasts": [{"action": a, **asdict(forecast)} for a, forecast in self.forecasts.items()],
         }
+
+    def __repr__(self) -> str:
+        what = pluralize(len(self.states), "state") if self.states else pluralize(len(self.forecasts), "forecast")
+        return f"<Explanation: {pluralize(len(self.tried), 'tried action')}, {what}>"
 
     def __str__(self) -> str:
         lines = [
@@ -124,7 +137,7 @@ def expected(policy: Policy, belief: Belief) -> FloatArray:
     """
     if not isinstance(policy, Policy):
         raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
-    rewards: FloatArray = _numbers(policy)(policy.expected(deepcopy(Belief.checked(policy, belief))))
+    rewards: FloatArray = _numbers(policy)(policy.expected(Belief.checked(policy, belief).copy()))
     return rewards
 
 
@@ -137,11 +150,13 @@ def explain(policy: Policy, belief: Belief) -> Explanation:
         labels[a]: (int(counts[slot]), number(float(totals[slot] / counts[slot])))
         for slot, a in enumerate(belief.actions.tolist())
     }
+    lower = policy.model.lower_is_better and policy.feedback == "rewards"
     if not policy.evidence.latent:
-        return Explanation(tried, (), _forecasts(policy, belief) if policy.evidence.predictive else {})
+        forecasts = _forecasts(policy, belief) if policy.evidence.predictive else {}
+        return Explanation(tried, (), forecasts, lower_is_better=lower)
     means = policy.expected(belief)
     states = [_state(policy, belief, z, means[z]) for z in range(len(means))]
-    return Explanation(tried, tuple(sorted(states, key=lambda state: -state.probability)))
+    return Explanation(tried, tuple(sorted(states, key=lambda state: -state.probability)), lower_is_better=lower)
 
 
 def _numbers(policy: Policy) -> Callable[[Any], Any]:
@@ -152,10 +167,14 @@ def _numbers(policy: Policy) -> Callable[[Any], Any]:
 def _forecasts(policy: Policy, belief: Belief) -> dict[Label, Forecast]:
     """Return forecasts of all actions, best first."""
     means = policy.expected(belief)[0]
-    numbers, half = _numbers(policy)(means), QUANTILE * policy.predictive_sd(belief)
+    half = QUANTILE * policy.predictive_sd(belief)
+    lowest, highest = policy.model.reward_range or (-np.inf, np.inf)
+    tried = belief.slots[layout.SUM, : belief.tried] / belief.slots[layout.COUNT, : belief.tried]
+    lowest, highest = min([lowest, *tried.tolist()]), max([highest, *tried.tolist()])
+    ends = (half, -half) if policy.model.lower_is_better else (-half, half)
+    bounds = _numbers(policy)(np.clip([means, *(means + end for end in ends)], lowest, highest))
     return {
-        policy.model.actions[a]: Forecast(float(numbers[a]), float(numbers[a] - half[a]), float(numbers[a] + half[a]))
-        for a in np.argsort(-means, kind="stable").tolist()
+        policy.model.actions[a]: Forecast(*bounds[:, a].tolist()) for a in np.argsort(-means, kind="stable").tolist()
     }
 
 

@@ -165,7 +165,7 @@ class Ratings:
         return len(self.rating)
 
     def __repr__(self) -> str:
-        return f"<Ratings: {len(self)} by {len(self.people)} people of {len(self.actions)} actions>"
+        return f"<Ratings: {sizes_of(self)}>"
 
     @cached_property
     def counts(self) -> IntArray:
@@ -315,3 +315,9 @@ def check_direction(ratings: Any, model: PreferenceModel) -> None:
             f"lower_is_better must be {model.lower_is_better} for the log, as it is for the model, got "
             f"{ratings.lower_is_better}; read the log with lower_is_better={model.lower_is_better}"
         )
+
+
+def sizes_of(log: Any) -> str:
+    """Return the numbers of ratings, people and actions of a log."""
+    people, actions = pluralize(len(log.people), "person", "people"), pluralize(len(log.actions), "action")
+    return f"{len(log):,} by {people} of {actions}"

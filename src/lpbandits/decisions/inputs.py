@@ -209,11 +209,10 @@ def open_history(
             column = ""
             if clean.layout == "wide":
                 names = ",".join(map(str, labels.filter(pl.col("code") < 0)["action"].sort().head(SHOWN)))
-                column = f", or leave out columns that are not actions with --ignore {shlex.quote(names)}"
+                column = f", or leave out columns that are not actions (--ignore {shlex.quote(names)})"
             raise InvalidInput(
                 f"action {validate.short_repr(first)} of the history is not one of the model's actions "
-                f"({pluralize(skipped['outcomes'], 'such row')}); correct them, or skip them with --unknown skip"
-                + column
+                f"({pluralize(skipped['outcomes'], 'such row')}); correct them, or skip them (--unknown skip)" + column
             )
         best = len(actions) if clean.ranks else 0
         yield History(
