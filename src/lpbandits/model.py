@@ -21,7 +21,7 @@ from lpbandits.typing import FloatArray, IntArray, Json, Label
 
 FORMAT = "lpbandits-model"
 VERSIONS = {
-    4: ("tiers", "rewards", "state_names", "reward_range"),
+    4: ("tiers", "rewards", "state_names", "reward_range", "lower_is_better"),
     3: ("noise", "names", "popular"),
     2: ("errors", "taste"),
     1: (),
@@ -34,7 +34,7 @@ release.
 
 FIELDS = (
     *("actions", "orderings", "prior", "means", "utilities", "errors", "taste", "noise", "names", "popular"),
-    *("tiers", "rewards", "state_names", "reward_range"),
+    *("tiers", "rewards", "state_names", "reward_range", "lower_is_better"),
 )
 """Fields of a model besides its records, `provenance` and `evaluation`."""
 
@@ -83,6 +83,9 @@ class PreferenceModel(Charted):
         Lowest and highest reward, such as (1, 5); forecasts and their intervals stay within it.
     state_names
         Display name of each state.
+    lower_is_better
+        Low numbers are good, such as pain scores. A reward is then the negative of a user's number: `means` and
+        `reward_range` are negatives. `Agent` and `decide` take and return the user's numbers.
     provenance
         How the model was made: any JSON object.
     evaluation
@@ -122,6 +125,7 @@ class PreferenceModel(Charted):
         rewards: str | None = None,
         reward_range: Sequence[float] | None = None,
         state_names: Sequence[str] | None = None,
+        lower_is_better: bool = False,
         provenance: Mapping[str, Any] | None = None,
         evaluation: Mapping[str, Any] | None = None,
     ) -> None:
@@ -142,6 +146,7 @@ class PreferenceModel(Charted):
             self.rewards = model_fields.as_family(rewards)
             self.reward_range = model_fields.as_reward_range(reward_range)
             self.state_names = model_fields.as_names(state_names, m, name="state_names", of="states")
+            self.lower_is_better = model_fields.as_lower_is_better(lower_is_better, self.rewards)
             self.provenance: Json = frozen({} if provenance is None else validate.as_json(provenance, "provenance"))
             self.evaluation: Json | None = None
             if evaluation is not None:
@@ -239,6 +244,14 @@ class PreferenceModel(Charted):
             validate.as_choice(name, "the field", fields)
         return PreferenceModel(**fields | parts)
 
+    def oriented(self, numbers: Any) -> Any:
+        """Return rewards for a user's numbers, or the reverse: the negatives if lower is better.
+
+        >>> PreferenceModel([[0, 1]], lower_is_better=True).oriented(7.5)
+        -7.5
+        """
+        return 0.0 - numbers if self.lower_is_better else numbers
+
     def name_of(self, action: int) -> str:
         """Return the display name of an action, by index."""
         return str(self.actions[action]) if self.names is None else self.names[action]
@@ -250,6 +263,7 @@ class PreferenceModel(Charted):
     def to_dict(self) -> Json:
         """Return a new JSON object with the format, version and content hash."""
         parts = {name: _plain(getattr(self, name)) for name in FIELDS}
+        parts["lower_is_better"] = parts["lower_is_better"] or None
         parts = {name: part for name, part in parts.items() if part is not None or name in ALWAYS_STORED}
         version = max((v for v, names in VERSIONS.items() if set(names) & set(parts)), default=1)
         content = {"format": FORMAT, "version": version, **parts, "provenance": thawed(self.provenance)}
@@ -276,7 +290,8 @@ class PreferenceModel(Charted):
         try:
             if not validate.is_exactly(sha256, digest(stored)):
                 raise FileFormatError("it was altered after it was saved: its content does not match its sha256")
-            parts = {name: stored.get(name) for name in (*FIELDS, "provenance")}
+            parts: Json = {name: stored.get(name) for name in (*FIELDS, "provenance")}
+            parts["lower_is_better"] = stored.get("lower_is_better", False)
             if parts["taste"] is not None:
                 parts["taste"] = TasteModel.from_dict(parts["taste"])
             return cls(**parts, evaluation=evaluation)
@@ -307,7 +322,8 @@ class PreferenceModel(Charted):
         return hash(self.sha256)
 
     def __repr__(self) -> str:
-        extras = [name for name in FIELDS[3:] if getattr(self, name) is not None]
+        values = {name: getattr(self, name) for name in FIELDS[3:]}
+        extras = [name for name, value in values.items() if value is not None and value is not False]
         known = f", with {', '.join(extras)}" if extras else ""
         sizes = f"{pluralize(self.n_states, 'state')}, {pluralize(self.n_actions, 'action')}"
         return f"<PreferenceModel: {sizes}{known}>"

@@ -68,6 +68,16 @@ def as_family(rewards: Any) -> str | None:
     return None if rewards is None else validate.as_choice(rewards, "rewards", FAMILIES)
 
 
+def as_lower_is_better(value: Any, rewards: str | None) -> bool:
+    """Return whether low numbers are good, which needs Gaussian rewards."""
+    if validate.as_flag(value, "lower_is_better") and rewards not in (None, "gaussian"):
+        raise InvalidInput(
+            f"lower_is_better must be False for {rewards} rewards, got True; "
+            + ("code the good outcome as 1" if rewards == "bernoulli" else "use Gaussian rewards")
+        )
+    return bool(value)
+
+
 def as_reward_range(bounds: Any) -> tuple[float, float] | None:
     """Return the lowest and the highest possible reward.
 

@@ -55,7 +55,11 @@ LOG = _ratings(12, 4)
 CROWD = _ratings(30, 5)
 FITTED = lpb.fit_states(LOG, lpb.Em(restarts=1, max_steps=2), states=2, threads=1).model
 PAST = lpb.Histories.from_arrays(
-    ["ann", "ann", 3, -1], ["tea", 7, "jam", "tea"], [1.0, 0.0, 1.0, 1.0], MODEL, people=["ann", 3, -1, "new"]
+    ["ann", "ann", 3, -1, 3],
+    ["tea", 7, "jam", "tea", 7],
+    [1.0, 0.0, 1.0, 1.0, None],
+    MODEL,
+    people=["ann", 3, -1, "new"],
 )
 NAMES |= {"MODEL": MODEL, "BARE": BARE, "PEOPLE": PEOPLE, "SMALL": SMALL, "PAST": PAST}
 NAMES |= {"LOG": LOG, "CROWD": CROWD, "FITTED": FITTED}

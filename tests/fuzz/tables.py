@@ -29,9 +29,13 @@ def in_pandas(frame: pl.DataFrame) -> Any:
 NAMES |= {"pl": pl, "in_pandas": in_pandas}
 CELLS = (
     *("1", "2", "ann", "tea", "3.5", "", " ", "nan", "inf", "1e400", "-1e101", "1e5", "0x10", '"a,b"', '"'),
+    *("NA", "-", "n/a", "2024-05-01", "2024-05-01T10:00+02:00"),
     *("é", "e\u0301", "\x00", "9" * 30, "x" * 1001, '12" x', '""', "1.0"),
 )
-HEADERS = ["person,action,rating", "userId,movieId,rating,timestamp", "a,b,c", "user,item,item,rating"]
+HEADERS = [
+    *("person,action,rating", "userId,movieId,rating,timestamp", "a,b,c", "user,item,item,rating"),
+    *("Respondent,Dish name,Rating (1-5)", "patient_id,treatment,outcome,when"),
+]
 
 
 @st.composite
@@ -118,8 +122,15 @@ OPTIONS = one_of(
     *("dict(person='a', action='b', rating='c')", "dict(rank='rating')", "dict(layout='wide')"),
     *("dict(layout='rankings')", "dict(duplicates='mean')", "dict(duplicates='last')", "dict(decimal_comma=True)"),
     "dict(layout='wide', duplicates='last', decimal_comma=True)",
+    *("dict(missing='error')", "dict(lower_is_better=True)", "dict(time='timestamp', duplicates='last')"),
+    *("dict(time='time', layout='wide', duplicates='last')", "dict(ignore=['time'])", "dict(columns=['tea', 'jam'])"),
+    *("dict(columns=['tea', 'time'])", "dict(layout='rankings', ignore=['time', 'tea'])"),
 ) | st.tuples(
-    one_of("layout", "duplicates", "decimal_comma", "rank", "min_person", "rating", "unpack_limit"), anything()
+    one_of(
+        *("layout", "duplicates", "decimal_comma", "rank", "min_person", "rating", "unpack_limit", "missing", "time"),
+        *("columns", "ignore", "lower_is_better"),
+    ),
+    anything(),
 ).map(lambda pair: f"dict({pair[0]}={pair[1]})")
 """Options of `read_ratings`."""
 
@@ -157,6 +168,7 @@ def read_both_ways(source: Any, options: dict[str, Any]) -> lpb.Ratings:
     log = lpb.read_ratings(source, **options)
     with lpb.spill_ratings(source, **options) as chunks:
         assert (chunks.sha256, dict(chunks.dropped)) == (log.sha256, dict(log.dropped)), "another log on disk"
+        assert chunks.lower_is_better == log.lower_is_better
     return log
 
 
@@ -289,12 +301,18 @@ def read_names_file(value: Any) -> Any:
         return read_names(path)
 
 
-_CELL = st.sampled_from(["ann", "3", "tea", "7", "jam", "1", "0.5", "nan", "", "1e400", '"', "\x00", "x" * 100])
+_CELL = st.sampled_from(["ann", "3", "tea", "7", "jam", "1", "0.5", "nan", "", "-", "1e400", '"', "\x00", "x" * 100])
 _ROWS = st.lists(st.lists(_CELL, min_size=2, max_size=4).map(",".join), max_size=6).map("\n".join)
 HISTORY_FILES = listed(
     _ROWS.map(lambda rows: repr(b"person,action,reward\nann,tea,1\n" + rows.encode()))
+    | _ROWS.map(lambda rows: repr(b"person,tea,jam,7\nann,5,,1\n" + rows.encode()))
+    | _ROWS.map(lambda rows: repr(b"person,rank1,rank2,rank3\nann,tea,jam,7\n" + rows.encode()))
     | one_of("b''", "b'\\xff\\xfe'", "b'x'"),
-    one_of("[]", "['--allowed', 'tea']", "['--allowed', ',']", "['--exclude-seen']", "['--unknown', 'skip']"),
+    one_of(
+        *("[]", "['--allowed', 'tea']", "['--allowed', ',']", "['--exclude-seen']", "['--unknown', 'skip']"),
+        *("['--layout', 'wide']", "['--layout', 'rankings']", "['--time', 'action']", "['--ignore', 'tea']"),
+        *("['--rank', 'reward']", "['--columns', 'tea,jam', '--unknown', 'skip']"),
+    ),
 )
 
 

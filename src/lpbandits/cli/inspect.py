@@ -70,7 +70,8 @@ def _show_states(inspection: "Inspection", source: str) -> None:
         say("Actions never compared in a state are left out of its lists and of everything below.", style="dim")
     if inspection.silence:
         say(inspection.silence, style="yellow")
-    for line in [*tier_note(inspection), *fit_lines(inspection.fit), *noise_line(inspection.noise)]:
+    noise = noise_line(inspection.noise, lower_is_better=inspection.lower_is_better)
+    for line in [*tier_note(inspection), *fit_lines(inspection.fit), *noise]:
         say(line)
     few = inspection.first(MAX_STATE_COLUMNS)
     columns, rows = place_table(few)

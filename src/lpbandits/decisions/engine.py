@@ -57,6 +57,8 @@ class Engine:
     ) -> Iterator[tuple[DecisionBatch, Output]]:
         """Yield pieces of the batches with their decisions, in order; only a few are in memory.
 
+        Rewards and forecasts are the user's numbers, of which low ones are good with `model.lower_is_better`.
+
         `progress` is called after each piece with "deciding", the number of people decided for so far, and `n_people`.
         At the end, warn if a rule that locks in on an action gave people an action of their history.
         """
@@ -69,6 +71,7 @@ class Engine:
             def tasks() -> Iterator[tuple[Engine, DecisionBatch, int]]:
                 for batch in batches:
                     check_rewards(self.policy, batch.reward)
+                    batch = batch._replace(reward=self.policy.model.oriented(batch.reward))  # noqa: PLW2901 - one name
                     people = len(batch.stream)
                     for low in range(0, max(people, 1), size):
                         sent.append(batch.part(low, min(low + size, people)))
@@ -128,6 +131,9 @@ class Engine:
         policy.check_floor(int(output.n_allowed.max(initial=0)))
         if policy.probability is None:
             self._add_probabilities(batch, output)
+        if model.lower_is_better:
+            expected, low, high = map(model.oriented, (output.expected, output.high, output.low))
+            output = output._replace(expected=expected, low=low, high=high)
         return output
 
     def _add_probabilities(self, batch: DecisionBatch, output: Output) -> None:
@@ -137,9 +143,10 @@ class Engine:
             agent = Agent(policy, seed=0)
             past = slice(batch.offsets[p], batch.offsets[p + 1])
             for action, reward in zip(batch.action[past].tolist(), batch.reward[past].tolist(), strict=True):
-                agent.tell(policy.model.actions[action], reward)
+                if not math.isnan(reward):
+                    agent._add(action, reward)
             allowed = batch.sets[batch.starts[p] : batch.starts[p + 1]] if len(batch.starts) else self.common
-            if self.exclude_seen and agent.rounds:
+            if self.exclude_seen and past.stop > past.start:
                 allowed = np.setdiff1d(policy.allowed(allowed), batch.action[past])
             try:
                 probabilities = policy._probabilities(agent.belief, allowed)
@@ -150,7 +157,7 @@ class Engine:
 
 def check_rewards(policy: Policy, rewards: FloatArray) -> None:
     """Raise if a reward is impossible in the policy's family, such as 2 for Bernoulli."""
-    for reward in np.unique(rewards).tolist() if policy.rewards.family != "gaussian" else ():
+    for reward in np.unique(rewards[~np.isnan(rewards)]).tolist() if policy.rewards.family != "gaussian" else ():
         try:
             policy.rewards.check(reward)
         except InvalidInput as error:

@@ -8,7 +8,7 @@ from scipy.optimize import linear_sum_assignment
 
 from lpbandits import validate
 from lpbandits.data.chunked import ChunkedRatings
-from lpbandits.data.ratings import Ratings, as_ratings, offsets_of
+from lpbandits.data.ratings import Ratings, as_ratings, check_direction, offsets_of
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.comparisons import compare
@@ -53,6 +53,7 @@ def states_of(
     as_model(model)
     if not isinstance(ratings, ChunkedRatings):
         as_ratings(ratings)
+    check_direction(ratings, model)
     if model.logits is None:
         raise InvalidInput("model must have utilities to assign states; fit it to a log")
     with open_blocks(ratings, jobs, threads) as log:

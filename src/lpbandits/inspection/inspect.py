@@ -19,7 +19,7 @@ from lpbandits.inspection.facts import TasteView
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.notebook import Charted
 from lpbandits.text import display, pluralize, share_text
-from lpbandits.typing import IntArray, Json, Label
+from lpbandits.typing import FloatArray, IntArray, Json, Label
 
 PAIRS, FIRST, MEANS = "pairs right", "first above second", "mean rewards"
 COMPLETE = "prefers first … likes least"
@@ -50,7 +50,7 @@ class State:
     people: int | None = None
     """Number of people in the fit whose likeliest state it is."""
     means: tuple[float, float] | None = None
-    """Lowest and highest mean reward; None for a model without means."""
+    """Lowest and highest mean reward, as the log's numbers; None for a model without means."""
     tiers: tuple[int, ...] | None = None
     """Sizes of the tiers of known actions; None for a model without tiers."""
 
@@ -79,6 +79,7 @@ class Inspection(Charted):
     fit: Provenance
     """How the model was fitted."""
     noise: float | None = None
+    lower_is_better: bool = False
     taste: TasteView | None = None
     evaluation: Json | None = None
 
@@ -118,6 +119,7 @@ class Inspection(Charted):
             "heldout_people": fit.heldout_people,
             "ties": fit.ties,
             "noise": self.noise,
+            "lower_is_better": self.lower_is_better,
             "taste": None if self.taste is None else asdict(self.taste),
             "warnings": list(fit.warnings),
             "evaluation": self.evaluation,
@@ -178,7 +180,7 @@ def inspect(model: PreferenceModel, *, top: int = 5, names: Mapping[str, str] | 
                 between=max(last - top, 0) if listed else 0,
                 silent=silent[z],
                 people=fit.state_people[z] if fit.state_people else None,
-                means=None if model.means is None else (float(model.means[z].min()), float(model.means[z].max())),
+                means=None if model.means is None else _range(model.oriented(model.means[z])),
                 tiers=None if model.tiers is None else _known_tiers(model.ranks[z, placed]),
             )
         )
@@ -189,6 +191,7 @@ def inspect(model: PreferenceModel, *, top: int = 5, names: Mapping[str, str] | 
         model.provenance,
         fit,
         noise=model.noise,
+        lower_is_better=model.lower_is_better,
         taste=None if model.taste is None else TasteView.of(model.taste, action_names, top),
         evaluation=model.evaluation,
     )
@@ -196,6 +199,10 @@ def inspect(model: PreferenceModel, *, top: int = 5, names: Mapping[str, str] | 
 
 def _known_tiers(ranks: IntArray) -> tuple[int, ...]:
     return tuple(np.unique(ranks, return_counts=True)[1].tolist())
+
+
+def _range(values: FloatArray) -> tuple[float, float]:
+    return float(values.min()), float(values.max())
 
 
 def _order_uncertainty(model: PreferenceModel, state: int, order: IntArray, top: int) -> OrderUncertainty | None:

@@ -27,6 +27,7 @@ from lpbandits.kernels.choices import (
 from lpbandits.kernels.compiler import plugins_of, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
 from lpbandits.model import PreferenceModel, as_model
+from lpbandits.model_fields import as_lower_is_better
 from lpbandits.policies.base import Evidence, Feedback, Rule, require
 from lpbandits.policies.belief import ROOM, Belief
 from lpbandits.policies.calls import Calls, calls_of
@@ -101,6 +102,8 @@ class Policy:
                 f"the rule '{rule.kind}' does not use the states of the evidence '{evidence.kind}'; combine it with "
                 "'tally'"
             )
+        if self.model.lower_is_better and self.feedback == "rewards":
+            as_lower_is_better(True, self.rewards.family)
         _ = self.rewards, self.ranks, self.table, self.start_own, self.settings, self.scratch  # raise now if invalid
         rule.check(self)
 
@@ -342,6 +345,10 @@ class Policy:
                 f"unknown action {short_repr(label)}; the {self.model.n_actions} actions are {names}"
                 + validate.did_you_mean(label, self.model.actions)
             ) from None
+
+    def reward_of(self, number: Any) -> float:
+        """Return the reward of a user's number, its negative if lower is better; raise if the family forbids it."""
+        return float(self.model.oriented(self.rewards.check(number)))
 
     def with_model(self, model: PreferenceModel) -> "Policy":
         """Return the same evidence and rule over another model."""

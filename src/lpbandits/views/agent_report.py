@@ -140,7 +140,7 @@ class _Person:
         return Section(heading, self._cut(len(rows)), {CHART: None}, [Table(columns, rows[:MAX_ROWS])])
 
     def _ranked(self) -> list[tuple[Label, tuple[int, float]]]:
-        return sorted(self.seen.tried.items(), key=lambda item: -item[1][1])
+        return sorted(self.seen.tried.items(), key=lambda item: self.seen.rank_key(item[1][1]))
 
     def _cut(self, rows: int) -> list[str]:
         return [f"The table shows {MAX_ROWS} of {rows:,}."] if rows > MAX_ROWS else []

@@ -90,12 +90,13 @@ def best_lines(agent: Agent, seen: Explanation, names: Names) -> Iterator[str]:
         yield f"Still possible as the best: {', '.join(names.of(label) for label in list(chances)[:MAX_LISTED])}."
     elif seen.forecasts:
         first, forecast = next(iter(seen.forecasts.items()))
+        end = "lowest" if seen.lower_is_better else "highest"
         yield (
-            f"The highest outcome is expected of {names.of(first)}: about {significant(forecast.mean)}; in four of "
+            f"The {end} outcome is expected of {names.of(first)}: about {significant(forecast.mean)}; in four of "
             f"five cases between {significant(forecast.low)} and {significant(forecast.high)}."
         )
     elif seen.tried:
-        best = max(seen.tried, key=lambda label: seen.tried[label][1])
+        best = min(seen.tried, key=lambda label: seen.rank_key(seen.tried[label][1]))
         n, mean = seen.tried[best]
         yield (
             f"{names.of(best)} has the best average so far ({significant(mean)}, {pluralize(n, 'outcome')}). This "
