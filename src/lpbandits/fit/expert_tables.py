@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from lpbandits import validate
-from lpbandits.data.columns import ReadOptions, check_width, comma_hint
-from lpbandits.data.layouts import KNOWN_NAMES, PLACES, RANKS, check_once, like, normalized
+from lpbandits.data.columns.cells import check_width, comma_hint
+from lpbandits.data.columns.options import ReadOptions
+from lpbandits.data.columns.roles import KNOWN_NAMES, RANKS, check_once, like, words_of
+from lpbandits.data.layouts import PLACES
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.sources import RatingsSource, open_table
 from lpbandits.data.tables import Table
@@ -16,9 +18,9 @@ from lpbandits.errors import InvalidInput
 from lpbandits.typing import Label
 
 NAMES = f"expert|state|name|rater|judge|doctor|clinician|{KNOWN_NAMES['person']}"
-SHARES = "share|shares|weight|weights|prior|probability"
-TEXTS = "ordering|order|preference|preferences|ranking"
-"""Names of the columns of experts, their shares and their orderings, compared as `KNOWN_NAMES`."""
+SHARES = "share|weight|prior|probability"
+TEXTS = "ordering|order|preference|ranking"
+"""Names of the columns of experts, their shares and their orderings, as `_named` returns them."""
 
 FORMS = (
     "give a column per rank (rank1, rank2, …); or a column 'ordering' with texts such as A > B = C > D; or the columns "
@@ -90,9 +92,15 @@ def read_table(source: RatingsSource) -> tuple[str, str, list[Expert]]:
     return table.name, layout, experts
 
 
+def _named(column: str) -> str:
+    """Return the words of a column name as one, without a final id."""
+    words = words_of(column)
+    return "".join(words[:-1] if len(words) > 1 and words[-1] == "id" else words)
+
+
 def _only(table: Table, pattern: str) -> int | None:
     """Return the column whose name matches a pattern, None if there is none."""
-    matches = [i for i, name in enumerate(table.names) if re.fullmatch(pattern, normalized(name))]
+    matches = [i for i, name in enumerate(table.names) if re.fullmatch(pattern, _named(name))]
     if len(matches) > 1:
         first, second = (table.names[i] for i in matches[:2])
         raise InvalidInput(f"columns {first!r} and {second!r} of {table.name} have the same meaning; rename one")
@@ -102,7 +110,7 @@ def _only(table: Table, pattern: str) -> int | None:
 def _layout(table: Table, others: Mapping[int, str]) -> tuple[str, dict[str, int]]:
     """Return the layout, and its columns by role: "action" and "rank", "ordering", or ranks from "1" on."""
     columns = list(others.values())
-    actions, ranks = like(columns, "action"), [name for name in columns if normalized(name) in RANKS]
+    actions, ranks = like(columns, "action"), [name for name in columns if _named(name) in RANKS]
     if len(actions) == 1 and len(ranks) == 1:
         index = {name: i for i, name in others.items()}
         return "long", {"action": index[actions[0]], "rank": index[ranks[0]]}
@@ -112,7 +120,7 @@ def _layout(table: Table, others: Mapping[int, str]) -> tuple[str, dict[str, int
             places[int(match[1] or match[2])] = i
     if len(places) > 1 and sorted(places) == list(range(1, len(places) + 1)):
         return "rankings", {str(rank): places[rank] for rank in sorted(places)}
-    texts = [i for i, name in others.items() if re.fullmatch(TEXTS, normalized(name))]
+    texts = [i for i, name in others.items() if re.fullmatch(TEXTS, _named(name))]
     if len(texts) == 1 or len(others) == 1:
         return "text", {"ordering": texts[0] if texts else next(iter(others))}
     listed = ", ".join(repr(name) for name in table.names[:10])
