@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import comb, logsumexp
 
 from lpbandits.data import Ratings
 from lpbandits.data.blocks import as_blocks
@@ -121,6 +122,19 @@ def test_densities_equal_their_twin(norms: str, atol: float, monkeypatch: pytest
     people = naive.own_units(log, np.ones(25, dtype=np.bool_))
     twin = [naive.log_density(y, components.means.T, shares.states, classes, norms=norms) for y in people]
     np.testing.assert_allclose(real, twin, rtol=1e-6, atol=atol)
+
+
+def test_means_over_arrangements_of_strong_preferences_are_finite() -> None:
+    """Of 88 thumbs 18 are up; many actions share the largest utility, so that few arrangements have most of the sum."""
+    utilities = np.where(np.arange(88) < 36, 1.2, -0.83)
+    up, down = np.sqrt(70 / 18), -np.sqrt(18 / 70)
+    people = np.array([0, 88]), np.arange(88), np.sort(np.where(np.arange(88) < 18, up, down))
+    out = np.empty((1, 1, 1))
+    arrangement_means(0, 1, people, utilities[:, None], np.array([16.0]), out)
+    counts = np.arange(19)  # thumbs among the preferred actions: 36 choose n times 52 choose 18 - n arrangements
+    sums = 16 * (up - down) * (1.2 * counts - 0.83 * (18 - counts)) + 16 * down * utilities.sum()
+    ways = np.log(comb(36, counts)) + np.log(comb(52, 18 - counts)) - np.log(comb(88, 18))
+    np.testing.assert_allclose(out, logsumexp(sums + ways), rtol=1e-12)
 
 
 def test_means_over_arrangements_are_exact_where_they_are_cheap(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,10 @@ def split_holdout(log: Blocks, share: float, *, seed: int) -> Holdout | None:
     if not np.any(counts[used] > 1) or not np.any(counts[unused] > 1):
         return None
     size = int(counts[sample].sum())
-    subject, remedy = f"{size:,} ratings of training and held-out people", "give a number of states (--states 5)"
+    subject, remedy = (
+        f"{size:,} ratings of training and held-out people",
+        "leave out the score (heldout=0; --heldout 0)",
+    )
     log.budget.check(subject, BYTES_PER_RATING * size, remedy)
     budget = log.budget.reserve(size)
     return Holdout(used, *(Blocks(log.subset(part), log.pool, budget) for part in (used, unused)))

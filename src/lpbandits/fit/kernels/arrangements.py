@@ -27,8 +27,9 @@ def arrangement_means(
     """Fill out[i, z, s] with log mean exp(strength_s Σ_a y_a u_za) for people low to high − 1.
 
     `people` is (offsets, action, value), values increasing within a person. Z[used] = Σ_b exp(c u_j (y_b − y*_j))
-    Z[used − 1 of value b], where j is the number of values used and y* the arrangement with the largest sum: its term
-    is 1, so that nothing underflows.
+    Z[used − 1 of value b], where j is the number of values used and y* the arrangement with the largest sum. Utilities
+    are relative to the largest one: then the term of y* is 1 and that of every other partial arrangement at most 1, so
+    that nothing underflows or overflows.
     """
     offsets, action, value = people
     for i in range(low, high):
@@ -58,6 +59,7 @@ def arrangement_means(
             largest = 0.0
             for t in range(n):
                 largest += utilities[t] * y[t]
+            utilities -= utilities[n - 1]
             for s in range(len(strengths)):
                 for t in range(n):
                     for b in range(n_values):

@@ -211,8 +211,8 @@ class Mixture(Estimator):
                 means = means_of_labels(ratings, y, labels, states, prior)
                 first = Components(means, sizes / sizes.sum(), variance)
                 end = climb(sample, first, prior, steps=self.max_steps, tolerance=self.tolerance)
-                found = int(np.sum(end.components.shares * len(labels) >= LEAST_PEOPLE))
-                ends.append((found, evidence(sample, end, prior), end.components))
+                found = int(np.sum(end.components.shares * len(useful) >= LEAST_PEOPLE))
+                ends.append((found, evidence(sample, end.components, prior), end.components))
         watch.skip_to_end("mixture: starts", self.restarts)
         return max(ends, key=lambda end: end[:2])[2]
 
@@ -238,29 +238,37 @@ def climb(log: Blocks, components: Components, prior: Prior, *, steps: int, tole
     history: list[float] = []
     for _ in range(steps):
         means, shares, variance = components
-        sums, totals = (reduce_add(parts) for parts in zip(*log.map(_expect, components), strict=True))
-        likelihood, squares, freedom, informative = totals[:N_TOTALS]
-        freedom = max(freedom, 1.0)
-        penalty = prior.raters * float(np.sum((means - prior.means) ** 2))
-        history.append(likelihood - 0.5 * (freedom * math.log(2 * math.pi * variance) + penalty / variance))
+        score, sums, totals = penalised_likelihood(log, components, prior)
+        _, squares, freedom, informative = totals[:N_TOTALS]
+        history.append(score)
         if len(history) > 1 and history[-1] - history[-2] <= tolerance * freedom:
             return Ascent(components, history, converged=True)
         if informative:
             shares = totals[N_TOTALS:] / informative
+        penalty = prior.raters * float(np.sum((means - prior.means) ** 2))
         variance = max((squares + penalty) / freedom, MIN_VARIANCE)
         means = (sums[TOTAL] + prior.raters * prior.means) / (sums[RATERS] + prior.raters)
         components = Components(means, shares, variance)
     return Ascent(components, history, converged=False)
 
 
-def evidence(log: Blocks, end: Ascent, prior: Prior) -> float:
-    """Return the log-likelihood of EM's result with the means integrated out, given the membership.
+def penalised_likelihood(log: Blocks, components: Components, prior: Prior) -> tuple[float, FloatArray, FloatArray]:
+    """Return the log-likelihood with the penalty of the prior, and the sums and totals of `_expect`."""
+    sums, totals = (reduce_add(parts) for parts in zip(*log.map(_expect, components), strict=True))
+    totals[2] = max(totals[2], 1.0)
+    penalty = prior.raters * float(np.sum((components.means - prior.means) ** 2))
+    norm = totals[2] * math.log(2 * math.pi * components.variance)
+    return float(totals[0] - 0.5 * (norm + penalty / components.variance)), sums, totals
+
+
+def evidence(log: Blocks, components: Components, prior: Prior) -> float:
+    """Return the log-likelihood with the means integrated out, given the membership, at a result of EM.
 
     With n_za raters of action a in state z, weighted by membership, the integral over the normal prior of u_za is the
     penalised likelihood at its maximum, divided by √(1 + n_za / κ).
     """
-    sums = reduce_add(parts[0] for parts in log.map(_expect, end.components))
-    return end.history[-1] - 0.5 * float(np.log1p(sums[RATERS] / prior.raters).sum())
+    score, sums, _ = penalised_likelihood(log, components, prior)
+    return score - 0.5 * float(np.log1p(sums[RATERS] / prior.raters).sum())
 
 
 def densities(log: Blocks, components: Components) -> FloatArray:
