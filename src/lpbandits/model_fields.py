@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -32,11 +33,11 @@ def as_matrix(values: Any, name: str, shape: tuple[int, ...], max_abs: float = m
     return None if values is None else frozen_array(validate.as_floats(values, name, shape=shape, max_abs=max_abs))
 
 
-def as_means(means: Any, orderings: IntArray) -> FloatArray | None:
-    """Return mean rewards that do not increase along their state's ordering."""
+def as_means(means: Any, orderings: IntArray, tiers: Any = None) -> FloatArray | None:
+    """Return mean rewards that do not increase along their state's ordering, or from one of its tiers to the next."""
     matrix = as_matrix(means, "means", orderings.shape, validate.MAX_ABS_VALUE)
     if matrix is not None:
-        check_ordered(matrix, orderings)
+        check_ordered(matrix, orderings, tiers)
     return matrix
 
 
@@ -66,6 +67,16 @@ def as_noise(noise: Any) -> float | None:
 def as_family(rewards: Any) -> str | None:
     """Return the name of a reward family."""
     return None if rewards is None else validate.as_choice(rewards, "rewards", FAMILIES)
+
+
+def as_lower_is_better(value: Any, rewards: str | None) -> bool:
+    """Return whether low numbers are good, which needs Gaussian rewards."""
+    if validate.as_flag(value, "lower_is_better") and rewards not in (None, "gaussian"):
+        raise InvalidInput(
+            f"lower_is_better must be False for {rewards} rewards, got True; "
+            + ("code the good outcome as 1" if rewards == "bernoulli" else "use Gaussian rewards")
+        )
+    return bool(value)
 
 
 def as_reward_range(bounds: Any) -> tuple[float, float] | None:
@@ -217,7 +228,10 @@ def check_distinct(rows: IntArray, sizes: tuple[tuple[int, ...], ...] | None) ->
     for state, row in enumerate(rows):
         key = row.tobytes(), None if sizes is None else sizes[state]
         if (twin := first_with.setdefault(key, state)) != state:
-            raise InvalidInput(f"orderings {twin} and {state} are equal; orderings must differ: remove one")
+            raise InvalidInput(
+                f"orderings {twin} and {state} are equal; orderings must differ: keep one, with the sum of their "
+                "priors (model_from_experts does so, and joins their names)"
+            )
 
 
 def as_rows(orderings: Any) -> IntArray:
@@ -256,8 +270,19 @@ def as_prior(prior: Any, states: int) -> FloatArray:
     return vector if abs(total - 1.0) <= 1e-12 else vector / total
 
 
-def check_ordered(means: FloatArray, orderings: IntArray) -> None:
-    """Raise if means increase along their state's ordering."""
+def check_ordered(means: FloatArray, orderings: IntArray, tiers: Any = None) -> None:
+    """Raise if means increase along their state's ordering, or from one of its tiers to the next."""
+    for z, sizes in enumerate(tiers or ()):
+        parts = np.split(orderings[z], np.cumsum(sizes)[:-1])
+        for i, (better, worse) in enumerate(pairwise(parts)):
+            a, b = better[np.argmin(means[z, better])], worse[np.argmax(means[z, worse])]
+            if means[z, a] < means[z, b]:
+                raise InvalidInput(
+                    f"means[{z}] must not increase from a tier to the next, got {means[z, a]:g} for action {a} in tier "
+                    f"{i} and {means[z, b]:g} for action {b} in tier {i + 1} of ordering {z}"
+                )
+    if tiers is not None:
+        return
     rises = np.argwhere(np.diff(np.take_along_axis(means, orderings, axis=1), axis=1) > 0)
     if len(rises):
         z, i = (int(x) for x in rises[0])

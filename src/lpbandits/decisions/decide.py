@@ -93,7 +93,8 @@ def decide(
     """Return the next action for each person.
 
     Each decision equals, to the last bit, that of `Agent(policy, seed=seed, person=label, asked=n)` after the n
-    outcomes of the person's history. The same history gives the same action; a longer one uses new random draws.
+    outcomes of the person's history, pending ones included. The same history gives the same action; a longer one uses
+    new random draws.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def decide(
         Labels of the actions that are allowed for all people, or a mapping from a person to their allowed actions
         (people without an entry have none). By default all actions are allowed.
     exclude_seen
-        Exclude the actions of a person's history.
+        Exclude the actions of a person's history, also those whose outcome is pending.
     seed
         Random seed.
     jobs

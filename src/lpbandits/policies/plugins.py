@@ -103,6 +103,12 @@ def bind_expectations(
 
 
 @functools.cache
+def bind_tiers(function: Callable[..., Any], play_best: Callable[..., int]) -> Callable[..., Any]:
+    """Return a rule's function that draws the action to play within a tier."""
+    return specialise(function, {"play_best": play_best}, inline=True)
+
+
+@functools.cache
 def checked(function: Callable[..., Any], template: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function, that of a plug-in with the checks of a template of `kernels.choices`."""
     if not plugins_of(function):
