@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +14,15 @@ from tests.cli.invoke import error_of, output
 from tests.fuzz.commands import GROUP, run
 
 SRC = Path(lpb.__file__).parent
-OPTIONS = {
-    name: {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-    for name, command in GROUP.commands.items()
-}
+
+
+def options_of(command: Any) -> set[str]:
+    """Return the options of a command, and those of its subcommands."""
+    own = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    return own.union(*map(options_of, getattr(command, "commands", {}).values()))
+
+
+OPTIONS = {name: options_of(command) for name, command in GROUP.commands.items()}
 OF_COMMAND = re.compile(r"lpb (\w+)([^;`()]*)")
 
 

@@ -394,12 +394,7 @@ def _described(part: Any) -> str:
         if isinstance(value, Rewards):
             if value.family != "gaussian":
                 arguments.append(repr(value.family))
-            arguments.append(f"noise={_short(value)}" if value.noise_known else f"noise≈{_short(value)}")
+            arguments.append(f"noise={value.noise_text}" if value.noise_known else f"noise≈{value.noise_text}")
         else:
             arguments.append(f"{name}={value!r}")
     return f"{part.kind}({', '.join(arguments)})"
-
-
-def _short(rewards: Rewards) -> str:
-    """Return the noise with four digits."""
-    return "spread" if rewards.noise is None else repr(float(f"{rewards.noise:.4g}"))
