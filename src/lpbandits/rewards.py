@@ -67,15 +67,6 @@ class Rewards:
             raise InvalidInput(f"noise_known must be True for {self.family} rewards, got False; leave it out")
 
     @property
-    def noise_text(self) -> str:
-        """The noise with four digits, for display.
-
-        >>> Rewards(noise=0.894358).noise_text
-        '0.8944'
-        """
-        return "spread" if self.noise is None else repr(float(f"{self.noise:.4g}"))
-
-    @property
     def sd(self) -> float:
         """The noise, or the family's default."""
         return (0.5 if self.family == "bernoulli" else 1.0) if self.noise is None else self.noise

@@ -17,9 +17,9 @@ SRC = Path(lpb.__file__).parent
 
 
 def options_of(command: Any) -> set[str]:
-    """Return the options of a command, and those of its subcommands."""
+    """Return the options of a command, or of all commands of a group."""
     own = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-    return own.union(*map(options_of, getattr(command, "commands", {}).values()))
+    return own.union(*(options_of(inner) for inner in getattr(command, "commands", {}).values()))
 
 
 OPTIONS = {name: options_of(command) for name, command in GROUP.commands.items()}
