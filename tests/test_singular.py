@@ -33,6 +33,19 @@ def test_representations() -> None:
     assert repr(log) == "<Ratings: 1 by 1 person of 1 action>"
 
 
+def test_errors() -> None:
+    model = lpb.PreferenceModel([["tea"]])
+    for call in (
+        lambda: lpb.Agent(lpb.LpbTS(model), seed=0).tell("jam", 1.0),
+        lambda: model.replace(prior=[0.5]),
+        lambda: lpb.PreferenceModel([[1]]),
+        lambda: model.replace(taste=lpb.TasteModel(np.zeros(2), np.zeros((2, 0)), np.ones(2))),
+    ):
+        with pytest.raises(lpb.InvalidInput) as caught:
+            call()
+        check(str(caught.value))
+
+
 @pytest.mark.parametrize("feedback", ["rewards", "duels"])
 def test_output_of_simulate(feedback: str) -> None:
     words = ["--states", 1, "--actions", 1, "--people", 1, "--rounds", 1, "--feedback", feedback]

@@ -10,6 +10,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.taste_model import TasteModel
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, IntArray, Label
 
 T = TypeVar("T", bound="np.ndarray[Any, Any]")
@@ -97,7 +98,8 @@ def as_taste(taste: Any, actions: int) -> TasteModel | None:
     if taste is not None and not isinstance(taste, TasteModel):
         raise validate.invalid("taste", "a TasteModel, as a fit returns", taste)
     if taste is not None and taste.n_actions != actions:
-        raise InvalidInput(f"taste must have {actions} actions, as many as the orderings, got {taste.n_actions}")
+        wanted = pluralize(actions, "action")
+        raise InvalidInput(f"taste must have {wanted}, as many as the orderings, got {taste.n_actions}")
     return taste
 
 
@@ -246,7 +248,8 @@ def as_rows(orderings: Any) -> IntArray:
     k = rows.shape[1]
     for state in np.flatnonzero((np.sort(rows, axis=1) != np.arange(k)).any(axis=1)).tolist():
         if len(outside := np.setdiff1d(rows[state], np.arange(k))):
-            raise InvalidInput(f"ordering {state} must hold the {k} actions 0 to {k - 1}, got {outside[0]}")
+            wanted = f"the {k} actions 0 to {k - 1}" if k > 1 else "action 0 only"
+            raise InvalidInput(f"ordering {state} must hold {wanted}, got {outside[0]}")
         raise InvalidInput(
             f"action {np.bincount(rows[state]).argmax()} appears twice in ordering {state}; each of the {k} actions "
             "must appear once"
@@ -262,7 +265,7 @@ def as_prior(prior: Any, states: int) -> FloatArray:
     validate.check_entries(vector, "prior", vector < 0, "be a probability")
     total = float(vector.sum())
     if abs(total - 1.0) > 1e-6:
-        raise InvalidInput(f"prior must sum to 1 over the {states} states, got {total:.6g}")
+        raise InvalidInput(f"prior must sum to 1 over {pluralize(states, 'state')}, got {total:.6g}")
     # a prior that sums to 1 but for rounding is kept as it is, so that saving and loading does not change it
     return vector if abs(total - 1.0) <= 1e-12 else vector / total
 

@@ -343,7 +343,8 @@ class Policy:
         except validate.CONVERSION_ERRORS:
             names = ", ".join(map(short_repr, self.model.actions[:5])) + (", …" if self.model.n_actions > 5 else "")
             raise InvalidInput(
-                f"unknown action {short_repr(label)}; the {self.model.n_actions} actions are {names}"
+                f"unknown action {short_repr(label)}; the {pluralize(self.model.n_actions, 'action')} "
+                f"{'is' if self.model.n_actions == 1 else 'are'} {names}"
                 + validate.did_you_mean(label, self.model.actions)
             ) from None
 
