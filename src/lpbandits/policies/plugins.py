@@ -1,10 +1,10 @@
-"""Plug-ins: validate an evidence or a rule, and check the values that its functions return."""
+"""Plug-ins: validate and describe an evidence or a rule, and check the values that its functions return."""
 
 import functools
 import inspect
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -15,6 +15,7 @@ from lpbandits.kernels.choices import validated_pair, validated_probability
 from lpbandits.kernels.compiler import config, is_compiled, plugins_of, specialise
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Evidence, Feedback, Rule
+from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Json
 from lpbandits.validate import short_repr
 
@@ -130,3 +131,21 @@ def _with_integers(function: Callable[..., Any], shape: tuple[int, ...]) -> Call
         return value
 
     return call
+
+
+def described(part: Any) -> str:
+    """Return the kind and settings of an evidence or a rule."""
+    arguments: list[str] = []
+    for name, value in ((field.name, getattr(part, field.name)) for field in fields(part)):
+        if isinstance(value, Rewards):
+            if value.family != "gaussian":
+                arguments.append(repr(value.family))
+            arguments.append(f"noise={_short(value)}" if value.noise_known else f"noise≈{_short(value)}")
+        else:
+            arguments.append(f"{name}={value!r}")
+    return f"{part.kind}({', '.join(arguments)})"
+
+
+def _short(rewards: Rewards) -> str:
+    """Return the noise with four digits."""
+    return "spread" if rewards.noise is None else repr(float(f"{rewards.noise:.4g}"))

@@ -7,7 +7,7 @@ functions.
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,7 @@ from lpbandits.policies.plugins import (
     check_part,
     check_probabilities,
     checked,
+    described,
     scratch_of,
     settings_of,
 )
@@ -383,22 +384,4 @@ class Policy:
     def __repr__(self) -> str:
         size = f"{pluralize(self.model.n_states, 'state')}, {pluralize(self.model.n_actions, 'action')}"
         floor = f", explore={self.explore:g}" if self.explore else ""
-        return f"{type(self).__name__}({_described(self.evidence)} × {_described(self.rule)} over {size}{floor})"
-
-
-def _described(part: Any) -> str:
-    """Return the kind and settings of an evidence or a rule."""
-    arguments: list[str] = []
-    for name, value in ((field.name, getattr(part, field.name)) for field in fields(part)):
-        if isinstance(value, Rewards):
-            if value.family != "gaussian":
-                arguments.append(repr(value.family))
-            arguments.append(f"noise={_short(value)}" if value.noise_known else f"noise≈{_short(value)}")
-        else:
-            arguments.append(f"{name}={value!r}")
-    return f"{part.kind}({', '.join(arguments)})"
-
-
-def _short(rewards: Rewards) -> str:
-    """Return the noise with four digits."""
-    return "spread" if rewards.noise is None else repr(float(f"{rewards.noise:.4g}"))
+        return f"{type(self).__name__}({described(self.evidence)} × {described(self.rule)} over {size}{floor})"
