@@ -93,6 +93,15 @@ def test_a_tier_has_no_order_and_its_actions_share_the_chance_of_the_best() -> N
     assert 0.5 < chances["tea"] < 0.95
 
 
+def test_reasons_follow_the_direction_of_the_numbers() -> None:
+    agent = lpb.Agent(lpb.LpbTS(MODEL.replace(lower_is_better=True), noise=1.0), seed=7)
+    for outcome in (("rest", 1.0), ("drug A", 2.0), ("drug B", 3.0)):
+        agent.tell(*outcome)
+    text = text_of(lpb.report(agent))
+    assert "prefers rest, drug A, drug B. All averages are in this order, from rest (1.00) to drug B (3.00)." in text
+    assert "prefers drug B, drug A, rest. 0 of 3 pairs of averages agree; against it: rest (1.00) did better" in text
+
+
 def test_equal_agents_have_equal_pages_and_a_path_is_written(tmp_path: Path) -> None:
     agent = told()
     page = lpb.report(agent, tmp_path / "alice.html")

@@ -1,4 +1,4 @@
-"""Plug-ins: validate an evidence or a rule, and check the values that its functions return."""
+"""Plug-ins: validate and describe an evidence or a rule, and check the values that its functions return."""
 
 import functools
 import inspect

@@ -197,7 +197,7 @@ class _Person:
             by_rank = groupby(model.orderings[fit.state].tolist(), key=model.ranks[fit.state].__getitem__)
             tiers = [[model.actions[a] for a in tier] for _, tier in by_rank]
             name, first = display(model.state_name(fit.state)), order_text(tiers, self.names)
-            why = reason(tiers, self.seen.tried, self.names)
+            why = reason(tiers, self.seen, self.names)
             text.append(f"{name[:1].upper()}{name[1:]} prefers {first}. {why}".rstrip())
             now = percent(fit.probability) if exact else "possible" if fit.probability else "excluded"
             rows.append([name, now, percent(float(model.prior[fit.state]))])

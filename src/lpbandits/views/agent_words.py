@@ -120,19 +120,21 @@ def order_text(tiers: Sequence[Sequence[Label]], names: Names) -> str:
     return ", ".join(listed) + ("" if sum(map(len, tiers)) <= MAX_LISTED else " and so on")
 
 
-def reason(tiers: Sequence[Sequence[Label]], tried: dict[Label, tuple[int, float]], names: Names) -> str:
+def reason(tiers: Sequence[Sequence[Label]], seen: Explanation, names: Names) -> str:
     """Say how the averages of the tried actions agree with an ordering; nothing if it orders no two of them.
 
-    >>> names = Names({}, [])
-    >>> reason([["tea"], ["jam"], ["pie"]], {"jam": (1, 4.0), "tea": (2, 1.0), "pie": (1, 0.5)}, names)
+    >>> seen = Explanation({"jam": (1, 4.0), "tea": (2, 1.0), "pie": (1, 0.5)}, ())
+    >>> reason([["tea"], ["jam"], ["pie"]], seen, Names({}, []))
     '2 of 3 pairs of averages agree; against it: jam (4.00) did better than tea (1.00).'
     """
+    tried = seen.tried
     tier_of = {label: i for i, tier in enumerate(tiers) for label in tier if label in tried}
     known = list(tier_of)[:MAX_COMPARED]
     pairs = [(upper, lower) for upper, lower in combinations(known, 2) if tier_of[upper] < tier_of[lower]]
     if not pairs:
         return ""
-    gaps = [(tried[lower][1] - tried[upper][1], upper, lower) for upper, lower in pairs]
+    key = {label: seen.rank_key(tried[label][1]) for label in known}  # smaller for a better average
+    gaps = [(key[upper] - key[lower], upper, lower) for upper, lower in pairs]
     against = [gap for gap in gaps if gap[0] > 0]
     if not against:
         first, last = _mean(known[0], tried, names), _mean(known[-1], tried, names)
