@@ -7,7 +7,7 @@ from typing import Any
 
 from lpbandits import validate
 from lpbandits.agent.explain import Explanation, explain
-from lpbandits.agent.outcomes import OutcomeLog
+from lpbandits.agent.outcomes import OutcomeLog, reward_of
 from lpbandits.agent.persistence import agent_from_json, agent_to_json
 from lpbandits.agent.record import Decision, DecisionRecord, decided, own_decision, records_of
 from lpbandits.agent.refit import over_model
@@ -164,7 +164,7 @@ class Agent(Shown):
         except KeyError:
             index = self.policy.index_of(action)
         if type(reward) is not float or not self._any_float or not -MAX_ABS_VALUE <= reward <= MAX_ABS_VALUE:
-            reward = self.policy.reward_of(reward)
+            reward = reward_of(self.policy, reward)
         self._add(index, reward, id)
 
     def ask_pair(self, allowed: Sequence[Label] | None = None) -> tuple[Label, Label]:

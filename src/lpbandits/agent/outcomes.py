@@ -58,7 +58,7 @@ class OutcomeLog:
     def checked(self, label: Any, outcome: Any) -> Row:
         """Return a validated row of an outcome given by labels."""
         action = self._policy.index_of(label)
-        return action, self._policy.index_of(outcome) if self._duels else self._policy.reward_of(outcome)
+        return action, self._policy.index_of(outcome) if self._duels else reward_of(self._policy, outcome)
 
     def is_repeat(self, id_: Hashable, action: int, outcome: float) -> bool:
         """Return whether this outcome was added with this id; raise if another outcome was."""
@@ -128,6 +128,11 @@ class OutcomeLog:
     def _described(self, row: Row) -> str:
         label, outcome = self.named(row)
         return f"{label!r} beating {outcome!r}" if self._duels else f"reward {outcome:g} for {label!r}"
+
+
+def reward_of(policy: Policy, number: Any) -> float:
+    """Return the reward of a user's number, its negative if lower is better; raise if the family forbids it."""
+    return float(policy.model.oriented(policy.rewards.check(number)))
 
 
 def _checked_id(id_: Any) -> Hashable:

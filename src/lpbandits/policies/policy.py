@@ -103,8 +103,7 @@ class Policy:
                 f"the rule '{rule.kind}' does not use the states of the evidence '{evidence.kind}'; combine it with "
                 "'tally'"
             )
-        if self.model.lower_is_better and self.feedback == "rewards":
-            as_lower_is_better(True, self.rewards.family)
+        as_lower_is_better(self.model.lower_is_better and self.feedback == "rewards", self.rewards.family)
         _ = self.rewards, self.ranks, self.table, self.start_own, self.settings, self.scratch  # raise now if invalid
         rule.check(self)
 
@@ -347,10 +346,6 @@ class Policy:
                 f"{'is' if self.model.n_actions == 1 else 'are'} {names}"
                 + validate.did_you_mean(label, self.model.actions)
             ) from None
-
-    def reward_of(self, number: Any) -> float:
-        """Return the reward of a user's number, its negative if lower is better; raise if the family forbids it."""
-        return float(self.model.oriented(self.rewards.check(number)))
 
     def with_model(self, model: PreferenceModel) -> "Policy":
         """Return the same evidence and rule over another model."""
