@@ -9,6 +9,7 @@ from . import theory as theory
 from . import worlds as worlds
 from .agent import Agent as Agent
 from .agent.explain import expected as expected
+from .covariate_model import CovariateModel as CovariateModel
 from .data import ChunkedRatings as ChunkedRatings
 from .data import Ratings as Ratings
 from .data import open_ratings as open_ratings

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from lpbandits import model_fields, validate
-from lpbandits.errors import FileFormatError, translate_errors
+from lpbandits.covariate_model import CovariateModel
+from lpbandits.errors import FileFormatError, InvalidInput, translate_errors
 from lpbandits.io.atomic import write_text
 from lpbandits.io.json import digest, frozen, read_json, thawed
 from lpbandits.model_fields import frozen_array
@@ -19,7 +20,7 @@ from lpbandits.typing import FloatArray, IntArray, Json, Label
 
 FORMAT = "lpbandits-model"
 VERSIONS = {
-    4: ("tiers", "rewards", "state_names"),
+    4: ("tiers", "rewards", "state_names", "covariates"),
     3: ("noise", "names", "popular"),
     2: ("errors", "taste"),
     1: (),
@@ -32,7 +33,7 @@ release.
 
 FIELDS = (
     *("actions", "orderings", "prior", "means", "utilities", "errors", "taste", "noise", "names", "popular"),
-    *("tiers", "rewards", "state_names"),
+    *("tiers", "rewards", "state_names", "covariates"),
 )
 """Fields of a model besides its records, `provenance` and `evaluation`."""
 
@@ -78,6 +79,8 @@ class PreferenceModel:
         Family of the rewards: "gaussian", "bernoulli" or "poisson". Policies use it unless they are told another.
     state_names
         Display name of each state.
+    covariates
+        `CovariateModel` of the state given what is known about a person; see `prior_for`.
     provenance
         How the model was made: any JSON object.
     evaluation
@@ -114,6 +117,7 @@ class PreferenceModel:
         tiers: Any = None,
         rewards: str | None = None,
         state_names: Sequence[str] | None = None,
+        covariates: CovariateModel | None = None,
         provenance: Mapping[str, Any] | None = None,
         evaluation: Mapping[str, Any] | None = None,
     ) -> None:
@@ -133,6 +137,7 @@ class PreferenceModel:
             self.popular: IntArray | None = model_fields.as_popular(popular, k)
             self.rewards = model_fields.as_family(rewards)
             self.state_names = model_fields.as_names(state_names, m, name="state_names", of="states")
+            self.covariates: CovariateModel | None = model_fields.as_covariates(covariates, m)
             self.provenance: Json = frozen({} if provenance is None else validate.as_json(provenance, "provenance"))
             self.evaluation: Json | None = None
             if evaluation is not None:
@@ -216,6 +221,45 @@ class PreferenceModel:
         """Return the display name of a state, by index."""
         return f"state {state}" if self.state_names is None else self.state_names[state]
 
+    @cached_property
+    def states_by_name(self) -> dict[str, int]:
+        """Index of each state by its name, and by its index as text; -1 for a name that several states have."""
+        numbers = {str(z): z for z in range(self.n_states)}
+        names = [self.state_name(z) for z in range(self.n_states)]
+        return numbers | {name: z if names.count(name) == 1 else -1 for z, name in enumerate(names)}
+
+    def state_of(self, label: Any) -> int:
+        """Return the index of a state, from its index or its name.
+
+        >>> PreferenceModel([[0, 1], [1, 0]], state_names=["calm", "busy"]).state_of("busy")
+        1
+        """
+        state = self.states_by_name.get(str(validate.as_label(label, "state")))
+        if state == -1:
+            raise InvalidInput(f"several states have the name {validate.short_repr(label)}; give the state's index")
+        if state is None:
+            names = [self.state_name(z) for z in range(self.n_states)]
+            shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+            raise InvalidInput(
+                f"unknown state {validate.short_repr(label)}; the {self.n_states} states are {shown}"
+                + validate.did_you_mean(label, names)
+            )
+        return state
+
+    def prior_for(self, covariates: Mapping[str, Any]) -> FloatArray:
+        """Return the probability of each state of a person, given covariates such as {"age": 40, "sex": "f"}.
+
+        Covariates that are left out, None or NaN are missing. The prior of the model is returned if all are, or if the
+        fit found that the covariates do not help.
+
+        >>> sex = CovariateModel(["sex"], ["text"], [["f", "m"]], [0], [1], [0, 0], [[1.0, 0, 0], [0, 1.0, 0]], 0.5)
+        >>> PreferenceModel([[0, 1], [1, 0]], covariates=sex).prior_for({"sex": "f"}).round(3).tolist()
+        [0.616, 0.384]
+        """
+        if self.covariates is None:
+            raise InvalidInput("the model must have covariates; fit it with a table of people (lpb fit --people)")
+        return frozen_array(self.covariates.prior_for(covariates, self.prior))
+
     def to_dict(self) -> Json:
         """Return a new JSON object with the format, version and content hash."""
         parts = {name: _plain(getattr(self, name)) for name in FIELDS}
@@ -246,8 +290,9 @@ class PreferenceModel:
             if not validate.is_exactly(sha256, digest(stored)):
                 raise FileFormatError("it was altered after it was saved: its content does not match its sha256")
             parts = {name: stored.get(name) for name in (*FIELDS, "provenance")}
-            if parts["taste"] is not None:
-                parts["taste"] = TasteModel.from_dict(parts["taste"])
+            for name, kind in (("taste", TasteModel), ("covariates", CovariateModel)):
+                if parts[name] is not None:
+                    parts[name] = kind.from_dict(parts[name])
             return cls(**parts, evaluation=evaluation)
         except (TypeError, ValueError) as error:  # values that are not JSON, or not valid
             raise FileFormatError(f"{source}: {error}") from None
@@ -291,6 +336,23 @@ def even_utilities(actions: int) -> FloatArray:
     return centred / math.sqrt(max(actions**2 - 1, 1) / 12.0)
 
 
+def as_personal_prior(prior: Any, model: PreferenceModel) -> FloatArray:
+    """Return the probability of each state from a list in the model's order, or from a dict by index or name.
+
+    States that a dict leaves out have probability 0.
+
+    >>> as_personal_prior({"state 1": 0.75, 0: 0.25}, PreferenceModel([[0, 1], [1, 0]])).tolist()
+    [0.25, 0.75]
+    """
+    values = prior
+    if isinstance(prior, Mapping):
+        by_state = {model.state_of(label): number for label, number in prior.items()}
+        if len(by_state) < len(prior):
+            raise validate.invalid("prior", "a dict that names each state once", dict(prior))
+        values = [validate.as_number(by_state.get(z, 0.0), f"prior[{z}]") for z in range(model.n_states)]
+    return frozen_array(model_fields.as_prior(values, model.n_states))
+
+
 def as_model(value: Any, name: str = "model") -> PreferenceModel:
     """Return `value` if it is a model."""
     if not isinstance(value, PreferenceModel):
@@ -304,4 +366,4 @@ def _plain(part: Any) -> Any:
         return part.tolist()
     if isinstance(part, tuple):
         return [_plain(inner) for inner in part]
-    return part.to_dict() if isinstance(part, TasteModel) else part
+    return part.to_dict() if isinstance(part, TasteModel | CovariateModel) else part

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.covariate_model import CovariateModel
 from lpbandits.errors import InvalidInput
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray, Label
@@ -74,6 +75,15 @@ def as_taste(taste: Any, actions: int) -> TasteModel | None:
     if taste is not None and taste.n_actions != actions:
         raise InvalidInput(f"taste must have {actions} actions, as many as the orderings, got {taste.n_actions}")
     return taste
+
+
+def as_covariates(covariates: Any, states: int) -> CovariateModel | None:
+    """Return a `CovariateModel` of this number of states."""
+    if covariates is not None and not isinstance(covariates, CovariateModel):
+        raise validate.invalid("covariates", "a CovariateModel, as a fit returns", covariates)
+    if covariates is not None and covariates.n_states != states:
+        raise InvalidInput(f"covariates must have {states} states, as many as the orderings, got {covariates.n_states}")
+    return covariates
 
 
 def as_names(names: Any, count: int, *, name: str = "names", of: str = "actions") -> tuple[str, ...] | None:
@@ -235,8 +245,29 @@ def as_prior(prior: Any, states: int) -> FloatArray:
     total = float(vector.sum())
     if abs(total - 1.0) > 1e-6:
         raise InvalidInput(f"prior must sum to 1 over the {states} states, got {total:.6g}")
-    # a prior that sums to 1 but for rounding is kept as it is, so that saving and loading does not change it
-    return vector if abs(total - 1.0) <= 1e-12 else vector / total
+    return rescaled(vector)
+
+
+def as_priors(priors: Any, shape: tuple[int, int]) -> FloatArray:
+    """Return priors of several people, a row each."""
+    rows = validate.as_floats(priors, "priors", shape=shape, max_abs=1e6)
+    validate.check_entries(rows, "priors", rows < 0, "be a probability")
+    totals = rows.sum(axis=1)
+    if len(wrong := np.flatnonzero(np.abs(totals - 1.0) > 1e-6)):
+        raise InvalidInput(f"priors[{wrong[0]}] must sum to 1 over the {shape[1]} states, got {totals[wrong[0]]:.6g}")
+    return rescaled(rows)
+
+
+def rescaled(priors: FloatArray) -> FloatArray:
+    """Return priors, one or a row each, that sum to 1; those that do but for rounding are kept unchanged.
+
+    Saving and loading therefore does not change a prior.
+
+    >>> rescaled(np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 1.0]])).tolist()
+    [[0.5, 0.25, 0.25], [0.5, 0.0, 0.5]]
+    """
+    totals = priors.sum(axis=-1, keepdims=True)
+    return np.where(np.abs(totals - 1.0) <= 1e-12, priors, priors / totals)
 
 
 def check_ordered(means: FloatArray, orderings: IntArray) -> None:

@@ -1,7 +1,7 @@
 """`Agent`: decides for one person. Ask for an action, tell its reward."""
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from threading import RLock
@@ -11,14 +11,15 @@ from lpbandits import validate
 from lpbandits.agent.explain import Explanation, explain
 from lpbandits.agent.outcomes import OutcomeLog
 from lpbandits.agent.persistence import agent_from_json, agent_to_json
-from lpbandits.errors import LockInWarning, NotSupported
+from lpbandits.agent.prior import carried_over, from_covariates
+from lpbandits.errors import InvalidInput, LockInWarning, NotSupported
 from lpbandits.kernels import layout
 from lpbandits.kernels.calls import choose_with, flat, tell_with
 from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies import Belief, Policy
 from lpbandits.rng import stream_id
-from lpbandits.typing import FloatArray, Label
+from lpbandits.typing import FloatArray, Json, Label
 from lpbandits.validate import MAX_ABS_VALUE
 
 
@@ -37,6 +38,12 @@ class Agent:
         Number of earlier asks, from which the random stream continues.
     belief
         Initial belief, such as `Belief.unpack(policy, data)`; it is copied. By default that of a new person.
+    prior
+        Probability of each state for this person before the first outcome: a list in the model's order, or a dict by
+        state (index or name). By default the model's prior. A `belief` has its own.
+    covariates
+        What is known about the person, by column of the table that the model was fitted with, such as
+        `{"age": 40, "sex": "f"}`: the prior is then `model.prior_for(covariates)`.
 
     Notes
     -----
@@ -59,7 +66,15 @@ class Agent:
     """
 
     def __init__(
-        self, policy: Policy, *, seed: int, person: int | str = 0, asked: int = 0, belief: Belief | None = None
+        self,
+        policy: Policy,
+        *,
+        seed: int,
+        person: int | str = 0,
+        asked: int = 0,
+        belief: Belief | None = None,
+        prior: Sequence[float] | FloatArray | Mapping[Any, float] | None = None,
+        covariates: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(policy, Policy):
             raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
@@ -76,7 +91,13 @@ class Agent:
         self._any_float = policy.rewards.family == "gaussian" and not self._duels
         self._kernels = flat(choose_with, policy.choose), flat(tell_with, policy.tell)
         self._lock = RLock()  # reentrant, as a signal handler may use the agent
-        self._start(policy.new_belief() if belief is None else deepcopy(Belief.checked(policy, belief)))
+        prior, self.covariates = from_covariates(policy, covariates, prior)
+        if belief is None:
+            self._start(policy.new_belief(prior=prior))
+        elif prior is None:
+            self._start(deepcopy(Belief.checked(policy, belief)))
+        else:
+            raise InvalidInput("prior must be left out with a belief, which has its own")
 
     def _start(self, belief: Belief) -> None:
         """Start from a belief; outcomes already in it cannot be retracted."""
@@ -229,7 +250,7 @@ class Agent:
         row = self.log.checked(label, outcome)
         with self._lock:
             rows, ids = self.log.without(row, id_)
-            self._start(self.policy.new_belief(self._belief.room))
+            self._start(self.policy.new_belief(self._belief.room, self._belief.prior))
             for other in rows:
                 self._add(*other)
             self.log.ids = ids
@@ -251,6 +272,13 @@ class Agent:
         return posterior
 
     @property
+    def prior(self) -> FloatArray:
+        """Probability of each state before the first outcome (a copy): this person's prior, or the model's."""
+        with self._lock:
+            prior = self._belief.prior
+        return (self.policy.model.prior if prior is None else prior).copy()
+
+    @property
     def rounds(self) -> int:
         """Number of rewards, or duels, in the belief."""
         with self._lock:
@@ -269,10 +297,11 @@ class Agent:
         with self._lock:
             return explain(self.policy, self._belief)
 
-    def with_model(self, model: PreferenceModel) -> tuple["Agent", dict[Label, int]]:
+    def with_model(self, model: PreferenceModel, *, prior: Any = None) -> tuple["Agent", dict[Label, int]]:
         """Return an agent over another model with the same outcomes, and the number of dropped outcomes by action.
 
-        Outcomes of actions that the new model lacks (by label) are dropped.
+        Outcomes of actions that the new model lacks (by label) are dropped. Covariates give the prior by the new model.
+        A prior of this person is kept if both models have the same states; otherwise give another `prior`.
 
         Examples
         --------
@@ -288,7 +317,8 @@ class Agent:
             self.log.require_all("they cannot be moved to another model")
             outcomes, asked = self.outcomes, self.asked
             ids = {place: key for key, (place, *_) in self.log.ids.items()}
-        fresh = Agent(policy, seed=self.seed, person=self.person, asked=asked)
+            start = carried_over(self, model, prior)
+        fresh = Agent(policy, seed=self.seed, person=self.person, asked=asked, **start)
         dropped: dict[Label, int] = {}
         for place, row in enumerate(outcomes):
             unknown = {label for label in (row if self._duels else row[:1]) if label not in model.index}
@@ -317,11 +347,11 @@ class Agent:
         with self._lock:
             belief = deepcopy(self._belief)
             build = partial(Agent, seed=self.seed, person=self.person, asked=self.asked, belief=belief)
-            state = self.log.rows(), dict(self.log.ids), self.log.missing
+            state = self.log.rows(), dict(self.log.ids), self.log.missing, self.covariates
         return build, (self.policy,), state
 
-    def __setstate__(self, state: tuple[list[Any], dict[Hashable, Any], int]) -> None:
-        rows, ids, missing = state
+    def __setstate__(self, state: tuple[list[Any], dict[Hashable, Any], int, Json | None]) -> None:
+        rows, ids, missing, self.covariates = state
         for row in rows:
             self.log.add(*row)
         self.log.ids, self.log.missing = ids, missing

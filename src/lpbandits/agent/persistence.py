@@ -3,6 +3,7 @@
 import json
 from typing import TYPE_CHECKING
 
+from lpbandits import validate
 from lpbandits.errors import FileFormatError
 from lpbandits.io.json import digest, parse_json
 from lpbandits.model import PreferenceModel
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from lpbandits.agent.agent import Agent
 
 FORMAT = "lpbandits-agent"
-VERSION = 3
+VERSION, PERSONAL_VERSION = 3, 4
+"""Versions of the format without and with a prior of the person."""
 SOURCE = "the saved agent"
 
 
@@ -23,7 +25,7 @@ def agent_to_json(agent: "Agent", *, with_model: bool, outcomes: bool) -> str:
     policy, log = agent.policy, agent.log
     content: Json = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if agent.belief.prior is None else PERSONAL_VERSION,
         "policy": policy.to_dict(),
         "model_sha256": policy.model.sha256,
         "seed": agent.seed,
@@ -33,6 +35,8 @@ def agent_to_json(agent: "Agent", *, with_model: bool, outcomes: bool) -> str:
         "outcomes": [list(row) for row in agent.outcomes] if outcomes and not log.missing else None,
         "ids": [[key, at, *log.named((a, x))] for key, (at, a, x) in log.ids.items()],
     }
+    if agent.covariates is not None:
+        content["covariates"] = agent.covariates
     if with_model:
         content["model"] = policy.model.to_dict()
     content["sha256"] = digest(content)
@@ -44,10 +48,10 @@ def agent_from_json(agent_class: "type[Agent]", text: str, model: PreferenceMode
     content = parse_json(text, SOURCE)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FileFormatError(f"{SOURCE} must have 'format' '{FORMAT}'")
-    if content.get("version") != VERSION:
+    if content.get("version") not in (VERSION, PERSONAL_VERSION):
         raise FileFormatError(
-            f"the agent has format version {content.get('version')!r}; this lpbandits reads version {VERSION}: load "
-            "it with the lpbandits that saved it"
+            f"the agent has format version {content.get('version')!r}; this lpbandits reads version {VERSION} and "
+            f"{PERSONAL_VERSION}: load it with the lpbandits that saved it"
         )
     if digest({key: value for key, value in content.items() if key != "sha256"}) != content.get("sha256"):
         raise FileFormatError(f"{SOURCE} was altered: its content does not match its sha256")
@@ -61,7 +65,11 @@ def agent_from_json(agent_class: "type[Agent]", text: str, model: PreferenceMode
         policy = policy_from_dict(content["policy"], model)
         rows = content["outcomes"]
         belief = Belief.from_dict(policy, content["belief"]) if rows is None else None
-        agent = agent_class(policy, **{name: content[name] for name in ("seed", "person", "asked")}, belief=belief)
+        prior = content["belief"].get("prior") if rows is not None else None
+        settings = {name: content[name] for name in ("seed", "person", "asked")}
+        agent = agent_class(policy, **settings, belief=belief, prior=prior)
+        if "covariates" in content:
+            agent.covariates = validate.as_json(content["covariates"], "covariates")
         for label, outcome in rows or ():
             agent._add(*agent.log.checked(label, outcome))
         agent.log.restore_ids(content["ids"])

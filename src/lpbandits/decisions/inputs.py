@@ -20,9 +20,10 @@ from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.sources import open_table
 from lpbandits.data.spill import Codes
 from lpbandits.data.tables import Table
-from lpbandits.decisions.kernels.allowance import NO_ACTIONS, DecisionBatch
+from lpbandits.decisions.kernels.allowance import NO_ACTIONS, NO_PRIORS, DecisionBatch
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
+from lpbandits.people.priors import Priors
 from lpbandits.rng import addresses_of
 from lpbandits.text import pluralize
 from lpbandits.typing import IntArray, Label
@@ -126,7 +127,9 @@ class History:
     _table: Table
     _rows: pl.LazyFrame
 
-    def batches(self, allowed: AllowedActions, size: int = OUTCOMES_PER_BATCH) -> Iterator[DecisionBatch]:
+    def batches(
+        self, allowed: AllowedActions, size: int = OUTCOMES_PER_BATCH, *, priors: Priors | None = None
+    ) -> Iterator[DecisionBatch]:
         """Yield all people with all their outcomes, about `size` outcomes at a time."""
         sizes = np.maximum(self._counts, 1)
         for low, high in itertools.pairwise(block_edges(sizes, BATCHES_PER_PASS * size).tolist()):
@@ -145,7 +148,8 @@ class History:
             batch = DecisionBatch(offsets, frame["action"].to_numpy(), frame["rating"].to_numpy(), stream)
             for start, stop in itertools.pairwise(block_edges(sizes[low:high], size).tolist()):
                 starts, sets = allowed.sets_of(people[start:stop])
-                yield batch.part(start, stop)._replace(starts=starts, sets=sets)
+                rows = NO_PRIORS if priors is None else priors.of(people[start:stop])
+                yield batch.part(start, stop)._replace(starts=starts, sets=sets, priors=rows)
 
 
 @contextlib.contextmanager

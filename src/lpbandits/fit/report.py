@@ -8,9 +8,11 @@ from importlib.metadata import version
 import numpy as np
 from scipy.special import expit
 
+from lpbandits.covariate_model import CovariateModel
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.chunked import ChunkedRatings, peak_of_process
 from lpbandits.data.names import Naming
+from lpbandits.fit.covariates import CovariateReport
 from lpbandits.fit.methods.clusters import raters_of, variance_between
 from lpbandits.fit.methods.estimator import Estimate, Estimator
 from lpbandits.fit.scores import Scores
@@ -98,6 +100,8 @@ class FitReport:
     """Held-out score by number of states, for states="auto"; see `StateCurve`."""
     taste: Json | None
     """See `TasteReport`. None without a taste model."""
+    covariates: Json | None
+    """See `CovariateReport`. None without a table of people."""
     named: int | None
     """Number of actions with a name; None if no names were given."""
     warnings: Sequence[str]
@@ -132,6 +136,7 @@ class Fit:
         means: StateMeans,
         popular: IntArray | None,
         taste: TasteFit,
+        covariates: tuple[CovariateModel | None, CovariateReport] | None,
         watch: Stopwatch,
     ) -> "Fit":
         """Make the report and the model from the results of all stages."""
@@ -139,6 +144,7 @@ class Fit:
         never_compared = [np.flatnonzero(row).tolist() for row in estimate.never_compared]
         rows = list(zip(estimate.utilities, estimate.errors, compared, strict=True))
         explained = variance_between(log, estimate.labels)
+        known, covariate_report = covariates or (None, None)
         notes = _warnings(estimate, raters_of(log, estimate.labels, states), scores)
         report = FitReport(
             method=estimator.method,
@@ -170,6 +176,7 @@ class Fit:
             history=list(estimate.history),
             curve=[] if scores.curve is None else scores.curve.rows(),
             taste=None if taste.report is None else asdict(taste.report),
+            covariates=None if covariate_report is None else covariate_report.to_dict(),
             named=naming.matched,
             warnings=[
                 *(*notes, *taste.warnings, *naming.warnings),
@@ -194,6 +201,7 @@ class Fit:
             rewards=means.rewards,
             popular=popular,
             taste=taste.taste,
+            covariates=known,
             provenance={
                 "made_by": f"recovery, {estimator.method}",
                 "data_sha256": ratings.sha256,

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from lpbandits.policies.policy import Policy
 
 MAGIC = b"LPB1"
+PERSONAL = b"LPB2"
+"""Begins a packed belief that ends with the person's prior."""
 _HEAD = struct.Struct("<4s8sIIII")  # magic, policy id, tried actions, states, rows and columns of `own`
 _SLOTS = ("count", "sum", "spread")
 _STATES = ("score", "posterior")  # the other rows never change
@@ -63,21 +65,24 @@ class Belief:
     policy_id: bytes
     tried: int = 0
     own_is_saved: bool = True
+    prior: FloatArray | None = None
+    """Probability of each state before the first outcome; None: the model's."""
 
     @classmethod
-    def new(cls, policy: "Policy", room: int = 8) -> "Belief":
-        """Return the belief about a new person, with room for `room` tried actions."""
+    def new(cls, policy: "Policy", room: int = 8, prior: FloatArray | None = None) -> "Belief":
+        """Return the belief about a new person; `policy.new_belief` validates the prior."""
         room = validate.as_count(room, "room")
         ordered = policy.ranks.shape[0] if policy.evidence.ordered or not policy.evidence.latent else 0
         rows, columns = policy.scratch
         return cls(
             slots=np.zeros((layout.SLOT_ROWS, room)),
-            states=policy.start_states.copy(),
+            states=policy.start_states.copy() if prior is None else policy.starts(prior[None])[0],
             own=policy.start_own.copy(),
             order=np.zeros((1 + ordered, room), dtype=np.uint32),
             work=np.zeros((layout.RULE_WORK + rows, max(room, columns))),
             policy_id=policy.id,
             own_is_saved=not policy.evidence.derived,
+            prior=prior,
         )
 
     @staticmethod
@@ -119,7 +124,8 @@ class Belief:
         rows = self.slots[:, : self.tried].T.tolist()
         states = [[None if x == -np.inf else x for x in row] for row in self.states[: len(_STATES)].tolist()]
         own = self.own if self.own_is_saved else self.own[:0]
-        return {
+        prior = {} if self.prior is None else {"prior": self.prior.tolist()}
+        return prior | {
             "tried": [
                 {"action": labels[a], **dict(zip(_SLOTS, row, strict=True))}
                 for a, row in zip(actions, rows, strict=True)
@@ -143,14 +149,15 @@ class Belief:
             own = np.zeros(_saved_shapes(policy)[1])
             for row, column, value in content["own"]:
                 own[validate.as_count(row, "row", low=0), validate.as_count(column, "column", low=0)] = value
-        return cls._restored(policy, np.array(actions, dtype=np.int64), slots.T, states, own)
+        return cls._restored(policy, np.array(actions, dtype=np.int64), slots.T, states, own, content.get("prior"))
 
     def pack(self) -> bytes:
         """Return compressed bytes; before compression about 30 per tried action and 16 per state, plus `own`."""
         m = self.states.shape[1]
         own = self.own if self.own_is_saved else np.zeros((0, 0))
-        head = _HEAD.pack(MAGIC, self.policy_id, self.tried, m, *own.shape)
-        arrays = (self.order[0, : self.tried], self.slots[:, : self.tried], self.states[: len(_STATES)], own)
+        magic, prior = (MAGIC, np.zeros(0)) if self.prior is None else (PERSONAL, self.prior)
+        head = _HEAD.pack(magic, self.policy_id, self.tried, m, *own.shape)
+        arrays = (self.order[0, : self.tried], self.slots[:, : self.tried], self.states[: len(_STATES)], own, prior)
         body = b"".join(np.ascontiguousarray(a).astype(a.dtype.newbyteorder("<"), copy=False).tobytes() for a in arrays)
         return head + zlib.compress(body, 1)
 
@@ -159,14 +166,15 @@ class Belief:
         """Return the belief that `pack` wrote, for the same policy."""
         if not hasattr(policy, "new_belief"):
             raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
-        if not isinstance(data, bytes | bytearray) or len(data) < _HEAD.size or not data.startswith(MAGIC):
+        if not isinstance(data, bytes | bytearray) or len(data) < _HEAD.size or data[:4] not in (MAGIC, PERSONAL):
             raise FileFormatError("data is not a packed belief; give the bytes of Belief.pack")
-        _, policy_id, tried, *_ = _HEAD.unpack_from(data)
+        magic, policy_id, tried, *_ = _HEAD.unpack_from(data)
         if policy_id != policy.id:
             raise FileFormatError(
                 "the packed belief belongs to another policy or model; give the policy that created it"
             )
-        shapes = ((layout.SLOT_ROWS, tried), *_saved_shapes(policy))
+        n_priors = int(magic == PERSONAL)
+        shapes = ((layout.SLOT_ROWS, tried), *_saved_shapes(policy), (n_priors, policy.start_states.shape[1]))
         sizes = (4 * tried, *(8 * height * width for height, width in shapes))
         try:
             inflater = zlib.decompressobj()
@@ -177,15 +185,15 @@ class Belief:
             raise FileFormatError("the packed belief is truncated or damaged")
         ends = np.cumsum(sizes)
         actions = np.frombuffer(body[: ends[0]], dtype="<u4").astype(np.int64)
-        slots, states, own = (
+        slots, states, own, priors = (
             np.frombuffer(body[low:high], dtype="<f8").astype(np.float64).reshape(shape)
             for (low, high), shape in zip(pairwise(ends), shapes, strict=True)
         )
-        return cls._restored(policy, actions, slots, states, own)
+        return cls._restored(policy, actions, slots, states, own, priors[0] if n_priors else None)
 
     @classmethod
     def _restored(
-        cls, policy: "Policy", actions: IntArray, slots: FloatArray, states: FloatArray, own: FloatArray
+        cls, policy: "Policy", actions: IntArray, slots: FloatArray, states: FloatArray, own: FloatArray, prior: Any
     ) -> "Belief":
         """Validate saved arrays and return a belief; slot orders, scores and posterior are recomputed."""
         n = len(actions)
@@ -203,7 +211,8 @@ class Belief:
             whole & (abs(sums) <= largest * counts) & (spreads >= 0) & (spreads <= 16.0 * largest**2 * counts)
         ):
             raise FileFormatError("the saved belief is invalid: its counts, sums or spreads are impossible")
-        belief = cls.new(policy, max(8, n))
+        with reading_saved("belief"):
+            belief = policy.new_belief(max(8, n), prior)
         belief.slots[:, :n], belief.tried = slots, n
         for slot, action in enumerate(actions.tolist()):
             place(policy.ranks, belief.order, slot, action)

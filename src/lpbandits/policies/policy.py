@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput
+from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import (
     favourite_sets,
@@ -25,7 +25,7 @@ from lpbandits.kernels.choices import (
 )
 from lpbandits.kernels.compiler import plugins_of, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
-from lpbandits.model import PreferenceModel, as_model
+from lpbandits.model import PreferenceModel, as_model, as_personal_prior
 from lpbandits.policies.base import Evidence, Feedback, Rule, require
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.plugins import (
@@ -142,17 +142,33 @@ class Policy:
 
     @cached_property
     def start_states(self) -> FloatArray:
-        """The initial `states` of a belief (no columns without latent states)."""
+        """The initial `states` of a belief with the model's prior (no columns without latent states)."""
         if not self.evidence.latent:
             return np.zeros((layout.STATE_ROWS, 0))
-        states = np.zeros((layout.STATE_ROWS, self.model.n_states))
-        with np.errstate(divide="ignore"):
-            states[layout.LOG_PRIOR] = np.log(self.model.prior)
-        states[layout.SCORE] = states[layout.LOG_PRIOR]
-        possible = self.model.prior > 0
-        states[layout.POSTERIOR] = self.model.prior if self.evidence.probabilistic else possible / possible.sum()
-        states[layout.BEST] = self.model.orderings[:, 0]
+        states: FloatArray = self.starts(self.model.prior[None])[0]
         return states
+
+    def starts(self, priors: FloatArray | None) -> FloatArray:
+        """Return the initial `states` of people with these priors (people×m): people×4×m; 1×4×m without priors."""
+        if priors is None:
+            return self.start_states[None]
+        states = np.zeros((len(priors), layout.STATE_ROWS, self.model.n_states))
+        with np.errstate(divide="ignore"):
+            states[:, layout.LOG_PRIOR] = np.log(priors)
+        states[:, layout.SCORE] = states[:, layout.LOG_PRIOR]
+        possible = priors > 0
+        equal = possible / possible.sum(axis=1, keepdims=True)
+        states[:, layout.POSTERIOR] = priors if self.evidence.probabilistic else equal
+        states[:, layout.BEST] = self.model.orderings[:, 0]
+        return states
+
+    def check_latent(self, name: str) -> None:
+        """Raise `NotSupported` for an argument about states if the policy has none."""
+        if not self.evidence.latent:
+            raise NotSupported(
+                f"{name} is about latent states, and {type(self).__name__} has none; leave it out, or use a policy "
+                "with states such as LpbTS(model)"
+            )
 
     @cached_property
     def start_own(self) -> FloatArray:
@@ -189,9 +205,15 @@ class Policy:
         """The evidence's function, checked if it is a plug-in's."""
         return checked(self.evidence.tell, validated_tell)
 
-    def new_belief(self, room: int = 8) -> Belief:
-        """Return the belief about a new person, with room for `room` tried actions."""
-        return Belief.new(self, room)
+    def new_belief(self, room: int = 8, prior: Any = None) -> Belief:
+        """Return the belief about a new person, with room for `room` tried actions.
+
+        `prior` is the probability of each state for this person, by default the model's.
+        """
+        if prior is not None:
+            self.check_latent("prior")
+            prior = as_personal_prior(prior, self.model)
+        return Belief.new(self, room, prior)
 
     def arrays(self, belief: Belief) -> Arrays:
         """Return the arrays of the kernels: the policy's constants and a belief, which must be one of this policy."""

@@ -1,0 +1,195 @@
+"""Covariates of a fit: found where they help, left out where they do not, and unable to do harm."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lpbandits as lpb
+from lpbandits.fit.covariates import CovariateReport, fit_covariates
+from lpbandits.people.covariates import CovariateTable
+from lpbandits.rewards import Rewards
+from lpbandits.simulation import rollout
+from lpbandits.typing import FloatArray, IntArray
+from lpbandits.worlds import Population
+
+M, K = 5, 10
+PEOPLE = 600
+
+
+def covariates_of(z: IntArray, informative: float, rng: np.random.Generator) -> pl.DataFrame:
+    """Return a table in which `group` is a person's state for this share of the people; other columns are noise."""
+    group = np.where(rng.random(len(z)) < informative, z, rng.integers(0, M, len(z)))
+    region = np.array(["north", "south", "east"])[rng.integers(0, 3, len(z))]
+    age = rng.normal(40, 9, len(z))
+    return pl.DataFrame({"person": range(len(z)), "group": [f"g{g}" for g in group], "age": age, "region": region})
+
+
+def entropy_share(table: pl.DataFrame, z: IntArray) -> float:
+    """Return H(z | group) / H(z)."""
+    joint = np.zeros((M, M))
+    np.add.at(joint, (table["group"].str.slice(1).cast(pl.Int64).to_numpy(), z), 1.0 / len(z))
+    entropy = -np.sum(joint.sum(axis=0) * np.log(joint.sum(axis=0)))
+    conditional = -np.sum(joint * np.log(np.where(joint > 0, joint, 1.0) / joint.sum(axis=1, keepdims=True)))
+    return float(conditional / entropy)
+
+
+def planted(seed: int, informative: float) -> tuple[lpb.PreferenceModel, Any, Population, float]:
+    """Fit a log of people on scales of their own; return model, report, new people and the share of the entropy."""
+    rng = np.random.default_rng([seed, 20])
+    utilities = np.stack([rng.permutation(rng.normal(size=K)) for _ in range(M)])
+
+    def people(count: int) -> tuple[IntArray, FloatArray]:
+        z = rng.integers(0, M, count)
+        level, scale = rng.normal(3, 1, count), np.exp(rng.normal(0, 0.3, count))
+        return z, level[:, None] + scale[:, None] * utilities[z]
+
+    z, means = people(PEOPLE)
+    action = np.argsort(rng.random((PEOPLE, K)), axis=1)[:, :8].ravel()
+    owner = np.repeat(np.arange(PEOPLE), 8)
+    log = lpb.Ratings.from_arrays(owner, action, means[owner, action] + rng.normal(size=len(owner)))
+    table = covariates_of(z, informative, rng)
+    fit = lpb.fit_states(log, lpb.Mixture(restarts=5), states=M, people=table, taste=False, heldout=0.0)
+    z, means = people(800)
+    fresh = covariates_of(z, informative, rng)
+    priors = CovariateTable.read(fresh).priors(fit.model).rows
+    means = np.ascontiguousarray(means[:, list(fit.model.actions)])
+    population = Population(fit.model, None, means, Rewards(noise=1.0), priors=priors)  # type: ignore[arg-type] # unknown
+    return fit.model, fit.report.covariates, population, entropy_share(fresh, z)
+
+
+def regret(model: lpb.PreferenceModel, name: str, people: Population) -> float:
+    return float(rollout(lpb.policy(model, name), people, rounds=10, seed=0).regret.sum(axis=1).mean())
+
+
+def without_priors(people: Population) -> Population:
+    return Population(people.model, None, people.means, people.rewards)  # type: ignore[arg-type] # unknown states
+
+
+@pytest.mark.slow
+def test_covariates_with_half_of_the_information_reduce_the_regret_of_ten_rounds() -> None:
+    model, report, people, share = planted(0, 0.73)
+    assert 0.44 < share < 0.56
+    assert report["gain"] > 2 * report["standard_error"]
+    assert report["summary"].startswith("covariates help")
+    for name in ("lpbts", "lpb-ids"):
+        assert regret(model, name, people) < 0.85 * regret(model, name, without_priors(people))
+
+
+@pytest.mark.slow
+def test_useless_covariates_change_nothing() -> None:
+    model, report, people, share = planted(1, 0.0)
+    assert share > 0.97
+    assert report["summary"].startswith("covariates do not help")
+    assert report["factor"] == 0.0
+    assert people.priors is not None
+    np.testing.assert_array_equal(people.priors, np.tile(model.prior, (800, 1)))
+    assert model.prior_for({"age": 80.0, "group": "g1"}).tolist() == model.prior.tolist()
+
+
+def fitted(
+    columns: dict[str, Any], z: IntArray, *, certainty: float = 1.0, m: int = 2, seed: int = 0
+) -> tuple[lpb.CovariateModel | None, CovariateReport]:
+    """Fit covariates to people whose states have this probability."""
+    membership = np.full((len(z), m), (1 - certainty) / max(m - 1, 1))
+    membership[np.arange(len(z)), z] = certainty if m > 1 else 1.0
+    table = CovariateTable.read(pl.DataFrame({"person": range(len(z)), **columns}, strict=False))
+    return fit_covariates(table, range(len(z)), membership, membership.mean(axis=0), seed=seed)
+
+
+def test_useless_tables_are_used_rarely() -> None:
+    """A gain of two standard errors has a probability of 2.3 % by chance; 4 of 25 are four standard errors above."""
+    used = 0
+    for seed in range(25):
+        rng = np.random.default_rng([9, seed])
+        z = rng.integers(0, 2, 100)
+        model, report = fitted({"x": rng.normal(size=100), "y": rng.choice(["a", "b", "c"], 100)}, z, seed=seed)
+        assert model is not None
+        assert report.summary.startswith("covariates help" if model.factor > 0 else "covariates do not help")
+        used += model.factor > 0
+    assert used < 4
+
+
+@pytest.mark.parametrize("certainty", [0.7, 1.0])
+def test_probabilities_are_those_of_the_people(certainty: float) -> None:
+    """Of the people at level a 80 % are in state 0; the standard error of a share of 600 people is 0.016."""
+    rng = np.random.default_rng(4)
+    level = rng.integers(0, 2, 1200)
+    z = np.where(rng.random(1200) < 0.8, level, 1 - level)
+    seen = np.where(rng.random(1200) < certainty, z, 1 - z)  # the state that ratings suggest
+    model, report = fitted({"group": np.array(["a", "b"])[level]}, seen, certainty=certainty)
+    assert model is not None
+    share = np.array([0.5, 0.5])
+    np.testing.assert_allclose(model.prior_for({"group": "a"}, share)[0], 0.8, atol=0.05 if certainty == 1.0 else 0.1)
+    q = 0.8 * certainty + 0.2 * (1.0 - certainty)  # of the ratings, at level a
+    expected = np.log(2) + q * np.log(q) + (1 - q) * np.log(1 - q)
+    assert report.gain is not None
+    assert report.standard_error is not None
+    assert abs(report.gain - expected) < 4 * report.standard_error
+
+
+def test_missing_and_rare_and_unknown_values() -> None:
+    rng = np.random.default_rng(5)
+    z = rng.integers(0, 2, 400)
+    tea = np.where(z == 1, "tea", "jam").astype(object)
+    tea[:5] = "rare"
+    age = np.where(z == 1, np.nan, rng.normal(40, 5, 400))  # a missing age tells the state, too
+    model, report = fitted({"drink": tea, "age": age, "name": [f"n{i}" for i in range(400)], "one": [1] * 400}, z)
+    assert model is not None
+    assert tuple(model.levels) in (((), ("jam", "tea"), ()), (("jam", "tea"), ()), (("tea", "jam"), ()))
+    assert set(report.left_out) == {"name", "one"}
+    share = np.array([0.5, 0.5])
+    assert model.prior_for({"drink": "tea"}, share)[1] > 0.9
+    assert model.prior_for({"age": 41.0}, share)[0] > 0.8
+    np.testing.assert_array_equal(
+        model.prior_for({"drink": "rare", "age": 41.0}, share), model.prior_for({"drink": "new", "age": 41.0}, share)
+    )
+    np.testing.assert_array_equal(model.prior_for({}, share), share)
+
+
+@pytest.mark.parametrize(
+    ("columns", "people", "m", "match"),
+    [
+        ({"name": [f"n{i}" for i in range(80)]}, 80, 2, "no usable column"),
+        ({"x": np.arange(40) % 2}, 40, 2, "only 40 people"),
+        ({"x": np.arange(80) % 2}, 80, 1, "one state"),
+    ],
+)
+def test_reasons_why_covariates_are_not_used(columns: dict[str, Any], people: int, m: int, match: str) -> None:
+    model, report = fitted(columns, np.arange(people) % m, m=m)
+    assert match in report.summary
+    assert report.gain is None
+    assert report.factor == 0.0
+    assert model is None or model.factor == 0.0
+
+
+def test_people_of_the_log_and_of_the_table_may_differ() -> None:
+    z = np.arange(200) % 2
+    table = CovariateTable.read(pl.DataFrame({"person": [str(i) for i in range(100, 300)], "x": [*z[100:], *z[:100]]}))
+    model, report = fit_covariates(table, range(200), np.eye(2)[z], np.array([0.5, 0.5]), seed=0)
+    assert (report.people, report.without, report.others) == (100, 100, 100)
+    assert model is not None
+    assert model.factor > 0
+    everyone = CovariateTable.read(pl.DataFrame({"person": range(200), "x": z}))
+    sampled, _ = fit_covariates(everyone, range(200), np.eye(2)[z], np.array([0.5, 0.5]), seed=0)
+    assert sampled is not None
+    assert sampled.columns == ("x",)
+
+
+def test_large_logs_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    z = np.arange(300) % 2
+    sizes = []
+
+    def spy(x: FloatArray, *rest: Any) -> Any:
+        sizes.append(len(x))
+        return choose(x, *rest)
+
+    from lpbandits.fit import covariates
+
+    choose = covariates._choose
+    monkeypatch.setattr(covariates, "_choose", spy)
+    monkeypatch.setattr(covariates, "MAX_ROWS", 200)
+    model, _ = fitted({"x": z + np.arange(300) % 3}, z)
+    assert sizes == [100]
+    assert model is not None
