@@ -8,7 +8,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
-from lpbandits.typing import FloatArray, Json
+from lpbandits.typing import BoolArray, FloatArray, Json
 
 KINDS = ("number", "text")
 
@@ -103,7 +103,12 @@ class CovariateModel:
         """The number m of states."""
         return len(self.intercepts)
 
-    def priors(self, values: Mapping[str, Sequence[Any]], count: int, prior: FloatArray) -> FloatArray:
+    @property
+    def column_kinds(self) -> dict[str, str]:
+        """Kind of each column, by name."""
+        return dict(zip(self.columns, self.kinds, strict=True))
+
+    def priors(self, values: Mapping[str, Any], count: int, prior: FloatArray) -> FloatArray:
         """Return count×m: the probability of each state of `count` people.
 
         `values` holds the column of each covariate: numbers (NaN if missing) or text (None if missing). A covariate
@@ -118,7 +123,7 @@ class CovariateModel:
         mixed = (1.0 - self.factor) * prior + self.factor * (weights / weights.sum(axis=1, keepdims=True))
         return np.where((known & (self.factor > 0.0))[:, None], mixed, prior)
 
-    def features(self, values: Mapping[str, Sequence[Any]], count: int) -> tuple[FloatArray, np.ndarray[Any, Any]]:
+    def features(self, values: Mapping[str, Any], count: int) -> tuple[FloatArray, BoolArray]:
         """Return count×features, and whether anything is known about each person."""
         parts: list[FloatArray] = []
         known = np.zeros(count, dtype=np.bool_)
@@ -132,7 +137,7 @@ class CovariateModel:
                 part[~missing, 0] = np.clip(scaled, -MAX_DEVIATION, MAX_DEVIATION)
             else:
                 texts = np.full(count, None) if column is None else np.asarray(column, dtype=object)
-                missing = np.equal(texts, None).astype(np.bool_)
+                missing = is_missing(texts)
                 part = np.zeros((count, len(self.levels[i])))
                 for j, level in enumerate(self.levels[i]):
                     part[:, j] = texts == level
@@ -188,6 +193,11 @@ class CovariateModel:
 def n_features(kind: str, levels: Sequence[str]) -> int:
     """Return the number of features of a column, with the indicator of a missing value."""
     return 2 if kind == "number" else len(levels) + 1
+
+
+def is_missing(texts: "np.ndarray[Any, Any]") -> BoolArray:
+    """Return which entries of a column of text are None."""
+    return np.array([text is None for text in texts.tolist()], dtype=np.bool_)
 
 
 def as_value(value: Any, kind: str, name: str) -> Any:

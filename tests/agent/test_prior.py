@@ -14,7 +14,15 @@ from lpbandits.policies import Policy
 from tests.agent.test_persistence import altered
 from tests.conftest import CASES, Case, model_for, personal_priors
 
-SEX = lpb.CovariateModel(["sex"], ["text"], [["f", "m"]], [0], [1], [0, 0], [[2.0, 0, 0], [0, 2.0, 0]], 0.9)
+
+def covariates(columns: list[str], kinds: list[str], levels: Any, coefficients: Any) -> lpb.CovariateModel:
+    """Return covariates of two states, centred at 40 in units of 10."""
+    n = len(columns)
+    means, scales = np.full(n, 40.0), np.full(n, 10.0)
+    return lpb.CovariateModel(columns, kinds, levels, means, scales, np.zeros(2), coefficients, 0.9)
+
+
+SEX = covariates(["sex"], ["text"], [["f", "m"]], [[2.0, 0, 0], [0, 2.0, 0]])
 MODEL = lpb.PreferenceModel(
     [[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"], state_names=["calm", "busy"], covariates=SEX
 )
@@ -52,7 +60,7 @@ def test_a_prior_equals_that_of_a_model_which_has_it(case: Case) -> None:
 def test_a_prior_is_a_list_or_a_dict_by_name_or_index() -> None:
     policy = lpb.LpbTS(MODEL)
     for prior in (PRIOR, np.array(PRIOR), {"calm": 0.9, "busy": 0.1}, {0: 0.9, 1: 0.1}, {"0": 0.9, 1: 0.1}):
-        agent = Agent(policy, seed=0, prior=prior)  # type: ignore[arg-type] # also mixed keys
+        agent = Agent(policy, seed=0, prior=prior)
         assert agent.posterior.tolist() == agent.prior.tolist() == PRIOR
     assert Agent(policy, seed=0, prior={"busy": 1}).prior.tolist() == [0.0, 1.0]
     assert Agent(policy, seed=0).prior.tolist() == MODEL.prior.tolist()
@@ -85,9 +93,10 @@ def test_a_state_name_that_two_states_have_is_an_error() -> None:
 
 
 def test_policies_without_states_and_given_beliefs_take_no_prior() -> None:
-    for settings in ({"prior": PRIOR}, {"covariates": {"sex": "f"}}):
+    refused: list[dict[str, Any]] = [{"prior": PRIOR}, {"covariates": {"sex": "f"}}]
+    for settings in refused:
         with pytest.raises(lpb.NotSupported, match=f"{next(iter(settings))}.*TS has none"):
-            Agent(lpb.TS(MODEL), seed=0, **settings)  # type: ignore[arg-type]
+            Agent(lpb.TS(MODEL), seed=0, **settings)
     policy = lpb.LpbTS(MODEL)
     with pytest.raises(lpb.InvalidInput, match=r"prior.*belief"):
         Agent(policy, seed=0, prior=PRIOR, belief=policy.new_belief())
@@ -135,7 +144,7 @@ def test_a_damaged_prior_is_an_error() -> None:
     agent = told(policy, prior=PRIOR)
     for outcomes in (True, False):
         belief = json.loads(agent.to_json())["belief"] | {"prior": [0.9, 0.2]}
-        changed = {} if outcomes else {"outcomes": None}
+        changed: dict[str, Any] = {} if outcomes else {"outcomes": None}
         with pytest.raises(lpb.FileFormatError, match="prior must sum to 1"):
             Agent.from_json(altered(agent, belief=belief, **changed))
     data = agent.belief.pack()
@@ -161,7 +170,7 @@ def test_with_model_uses_the_covariates_of_the_new_model() -> None:
     np.testing.assert_array_equal(agent.prior, MODEL.prior_for({"sex": "m"}))
     other = MODEL.replace(
         orderings=[[2, 1, 0], [0, 1, 2]],
-        covariates=lpb.CovariateModel(["age"], ["number"], [[]], [40], [10], [0, 0], np.zeros((2, 2)), 0.5),
+        covariates=covariates(["age"], ["number"], [[]], np.zeros((2, 2))),
     )
     newer, _ = agent.with_model(other)
     assert newer.covariates == {}

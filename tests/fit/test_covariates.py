@@ -54,7 +54,7 @@ def planted(seed: int, informative: float) -> tuple[lpb.PreferenceModel, Any, Po
     z, means = people(800)
     fresh = covariates_of(z, informative, rng)
     priors = CovariateTable.read(fresh).priors(fit.model).rows
-    means = np.ascontiguousarray(means[:, list(fit.model.actions)])
+    means = np.ascontiguousarray(means[:, np.array(fit.model.actions, dtype=np.int64)])
     population = Population(fit.model, None, means, Rewards(noise=1.0), priors=priors)  # type: ignore[arg-type] # unknown
     return fit.model, fit.report.covariates, population, entropy_share(fresh, z)
 

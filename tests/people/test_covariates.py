@@ -12,18 +12,19 @@ from lpbandits.covariate_model import MISSING
 from lpbandits.data.columns import BLANKS
 from lpbandits.people.covariates import CovariateTable, covariate_priors
 
-COVARIATES = lpb.CovariateModel(
-    ["age", "sex", "member"],
-    ["number", "text", "number"],
-    [[], ["f", "m"], []],
-    [40, 0, 0.5],
-    [10, 1, 0.5],
-    [0.1, -0.1],
-    [[0.5, 0.3, 1.0, -1.0, 0.2, 0.4, 0.1], [-0.5, 0, -1.0, 1.0, 0, -0.4, 0]],
-    0.8,
-)
+SETTINGS: dict[str, Any] = {
+    "columns": ["age", "sex", "member"],
+    "kinds": ["number", "text", "number"],
+    "levels": [[], ["f", "m"], []],
+    "means": [40, 0, 0.5],
+    "scales": [10, 1, 0.5],
+    "intercepts": [0.1, -0.1],
+    "coefficients": [[0.5, 0.3, 1.0, -1.0, 0.2, 0.4, 0.1], [-0.5, 0, -1.0, 1.0, 0, -0.4, 0]],
+    "factor": 0.8,
+}
+COVARIATES = lpb.CovariateModel(**SETTINGS)
 MODEL = lpb.PreferenceModel([[0, 1], [1, 0]], prior=[0.6, 0.4], covariates=COVARIATES)
-PEOPLE = [
+PEOPLE: list[dict[str, Any]] = [
     {"person": "ann", "age": 41.0, "sex": "f", "member": True},
     {"person": "bo", "age": None, "sex": "x", "member": False},
     {"person": "cy", "age": 400.0, "sex": None, "member": None},

@@ -25,10 +25,7 @@ def test_a_column_per_state_is_found_by_name_or_index(form: str, tmp_path: Path)
     elif form == "parquet":
         source.write_parquet(tmp_path / "priors.parquet")
     elif form == "pandas":
-        pytest.importorskip("pandas")
-        import pandas as pd
-
-        source = pd.DataFrame(WIDE)
+        source = pytest.importorskip("pandas").DataFrame(WIDE)
     priors = Priors.read(tmp_path / f"priors.{form}" if form in ("csv", "parquet") else source, MODEL)
     assert priors.people.to_list() == ["ann", "bo"]
     assert priors.rows.tolist() == ROWS

@@ -41,7 +41,13 @@ def evaluate(
         help="Comma-separated names of policies (`lpb policies`), **random**, **item-knn**, **ease**, **ceiling** or "
         "**best-possible**. The popularity baseline is always included.",
     ),
-    people: int | None = typer.Option(None, show_default="2000", help="Maximum number of people in the report set."),
+    people: Path | None = typer.Option(
+        None,
+        help="Table of people with covariates (age, sex, …): say whether they help. It is that of `lpb fit --people`.",
+    ),
+    max_people: int | None = typer.Option(
+        None, show_default="2000", help="Maximum number of people in the report set."
+    ),
     repeats: bool = typer.Option(False, "--repeats", help="Allow actions to be played again, with the same reward."),
     layout: options.Layout = "auto",
     person: options.Person = None,
@@ -70,6 +76,7 @@ def evaluate(
     from lpbandits.evaluation import evaluate as run
     from lpbandits.io.atomic import as_folder, check_writable
     from lpbandits.model import PreferenceModel
+    from lpbandits.people.covariates import CovariateTable
 
     chosen_workers = options.workers_of(jobs, backend, address)
     loaded = None if model is None else PreferenceModel.load(model)
@@ -77,6 +84,10 @@ def evaluate(
         check_writable(model)
     if out is not None:
         as_folder(out)
+    table = None
+    if people is not None:
+        kinds = loaded.covariates.column_kinds if loaded is not None and new_people and loaded.covariates else None
+        table = CovariateTable.read(people, kinds=kinds, person=person, decimal_comma=decimal_comma)
     log, seconds = options.read_log(ratings, **options.read_options(context))
     with progress_bar() as report:
         evaluation = run(
@@ -87,7 +98,8 @@ def evaluate(
             scale=scale,
             policies=None if policies is None else options.split_list(policies),
             rounds=rounds,
-            people=people,
+            people=table,
+            max_people=max_people,
             repeats=repeats,
             seed=seed,
             jobs=chosen_workers,
@@ -100,7 +112,7 @@ def evaluate(
         refitted = None
         if model is None:
             with progress_bar("refitting the model to all people"):
-                refitted = evaluation.refit(log, threads=threads, jobs=chosen_workers)
+                refitted = evaluation.refit(log, people=table, threads=threads, jobs=chosen_workers)
         with progress_bar("drawing charts"):
             save_evaluation(evaluation, out, source=ratings.name, model=refitted)
     fault = None
@@ -150,6 +162,8 @@ def _show(evaluation: "Evaluation", out: Path | None, model: Path | None) -> Non
     for name, why in evaluation.left_out.items():
         say(f"not evaluated: {titled(name)}: {display(why, LINE)}", style="yellow")
     say(f"\n{evaluation.verdict}", style="bold")
+    if evaluation.covariates is not None:
+        say(evaluation.covariates.sentence, style="bold")
     print_report(out)
     if model is not None:
         path = display(model, None)

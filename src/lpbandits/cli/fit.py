@@ -97,9 +97,9 @@ def fit(
         check_writable(out)
     if assignments is not None:
         check_table_path(assignments, "--assignments")
-    table = None
+    covariates = None
     if people is not None:
-        table = CovariateTable.read(people, person=person, decimal_comma=decimal_comma)
+        covariates = CovariateTable.read(people, person=person, decimal_comma=decimal_comma)
     action_names = None if names is None else read_names(names)
     settings: dict[str, Any] = {"prior_sd": prior_sd, "shrink": shrink, "seed": validate.as_seed(seed)}
     if scale is not None:
@@ -140,7 +140,7 @@ def fit(
                 pairs_per_person=pairs_per_person,
                 taste=not no_taste,
                 names=action_names,
-                people=table,
+                people=covariates,
                 threads=threads,
                 jobs=chosen_workers,
                 scratch=scratch,

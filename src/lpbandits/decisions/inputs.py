@@ -148,8 +148,8 @@ class History:
             batch = DecisionBatch(offsets, frame["action"].to_numpy(), frame["rating"].to_numpy(), stream)
             for start, stop in itertools.pairwise(block_edges(sizes[low:high], size).tolist()):
                 starts, sets = allowed.sets_of(people[start:stop])
-                rows = NO_PRIORS if priors is None else priors.of(people[start:stop])
-                yield batch.part(start, stop)._replace(starts=starts, sets=sets, priors=rows)
+                own = NO_PRIORS if priors is None else priors.of(people[start:stop])
+                yield batch.part(start, stop)._replace(starts=starts, sets=sets, priors=own)
 
 
 @contextlib.contextmanager

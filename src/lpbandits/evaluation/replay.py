@@ -21,6 +21,10 @@ GAME_PEOPLE = 128
 """Maximum number of people per game."""
 
 
+Game = tuple[Policy, FloatArray, int, bool, int, int, FloatArray | None]
+"""Arguments of `play_recorded`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Replay:
     """People of a log, sorted by their number of rounds.
@@ -70,12 +74,23 @@ class Replay:
         scores: FloatArray = (rewards[:, : self.max_rounds] - mean[:, None]) / sd[:, None] + self.mask
         return scores
 
-    def games(self, policies: Sequence[Policy], *, seed: int) -> list[tuple[Policy, FloatArray, int, bool, int, int]]:
-        """Return the arguments of `play_recorded` for people with equal numbers of rounds, and among them by policy."""
+    def games(self, policies: Sequence[Policy], *, seed: int, priors: FloatArray | None = None) -> list[Game]:
+        """Return the arguments of `play_recorded` for people with equal numbers of rounds, and among them by policy.
+
+        `priors` are those of the people, in the order of the replay.
+        """
         edges = np.flatnonzero(np.diff(self.rounds, prepend=0, append=0))
         starts = [start for low, high in pairwise(edges.tolist()) for start in range(low, high, GAME_PEOPLE)]
         return [
-            (policy, self.recorded[start:end], int(self.rounds[start]), self.once, seed, start)
+            (
+                policy,
+                self.recorded[start:end],
+                int(self.rounds[start]),
+                self.once,
+                seed,
+                start,
+                None if priors is None else priors[start:end],
+            )
             for start, end in pairwise([*starts, len(self)])
             for policy in policies
         ]
@@ -87,13 +102,19 @@ class Replay:
 
 
 def play_recorded(
-    policy: Policy, recorded: FloatArray, rounds: int, once: bool, seed: int, first_person: int
+    policy: Policy,
+    recorded: FloatArray,
+    rounds: int,
+    once: bool,
+    seed: int,
+    first_person: int,
+    priors: FloatArray | None = None,
 ) -> FloatArray:
     """Return the rewards, people × rounds, of a policy that observes only the rewards of the actions it chose.
 
     `first_person` is the row of the first person in the replay; the random numbers of a person depend on their row.
     """
-    people = replay_population(policy.model, recorded, Rewards(), once=once)
+    people = replay_population(policy.model, recorded, Rewards(), once=once, priors=priors)
     return play(policy, people, rounds=rounds, seed=seed, first_person=first_person).rewards
 
 

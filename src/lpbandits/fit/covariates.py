@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lpbandits.covariate_model import MAX_COEFFICIENT, MAX_FACTOR, CovariateModel, n_features
+from lpbandits.covariate_model import MAX_COEFFICIENT, MAX_FACTOR, CovariateModel, is_missing, n_features
 from lpbandits.parallel import one_thread
 from lpbandits.people.covariates import CovariateTable, labels_of
 from lpbandits.people.tables import places_of
@@ -162,7 +162,7 @@ def _usable(table: CovariateTable, places: IntArray) -> tuple[list[Column], dict
             else:
                 columns.append(Column(name, kind, (), float(known.mean()), sd))
             continue
-        counts = Counter(values[np.not_equal(values, None).astype(np.bool_)].tolist())
+        counts = Counter[str](values[~is_missing(values)].tolist())
         frequent = sorted(counts, key=lambda level: (-counts[level], level))[:MAX_LEVELS]
         levels = tuple(level for level in frequent if counts[level] >= MIN_LEVEL)
         if not levels:
@@ -188,8 +188,8 @@ def _model(
 def _fit(x: FloatArray, membership: FloatArray, shares: FloatArray, strength: float) -> Regression:
     """Fit a multinomial logistic regression p to the states of people by EM.
 
-    The probabilities ρ ∝ w L of a person's states combine the shares w and the likelihoods L of their ratings. With p in
-    place of w they are ∝ ρ p / w. A regression on ρ alone underestimates effects if ratings leave states uncertain.
+    The probabilities ρ ∝ w L of a person's states combine the shares w and the likelihoods L of their ratings. With p
+    in place of w they are ∝ ρ p / w. A regression on ρ alone underestimates effects if ratings leave states uncertain.
     Each person counts in each state by its probability. One more person with the shares keeps intercepts finite.
     """
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - slow, and only for fits with covariates

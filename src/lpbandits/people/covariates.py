@@ -83,8 +83,7 @@ def covariate_priors(source: Any, model: PreferenceModel, *, person: str | None 
     >>> covariate_priors(people, PreferenceModel([[0, 1], [1, 0]], covariates=sex)).rows.round(3).tolist()
     [[0.616, 0.384], [0.5, 0.5]]
     """
-    covariates = model.covariates
-    kinds = {} if covariates is None else dict(zip(covariates.columns, covariates.kinds, strict=True))
+    kinds = {} if model.covariates is None else model.covariates.column_kinds
     return CovariateTable.read(source, kinds=kinds, person=person).priors(model)
 
 
