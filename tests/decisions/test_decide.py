@@ -165,6 +165,7 @@ def test_decisions_equal_those_of_agents_with_a_uniform_first_action_and_persona
     assert_equals_agents(case.policy(model, first="uniform"), sample_histories(case, model), *CONFIGURATIONS[-1])
 
 
+@pytest.mark.jitless
 @pytest.mark.parametrize("case", GAUSSIAN, ids=str)
 def test_decisions_with_priors_equal_those_of_agents(case: Case) -> None:
     model = model_for(case.rewards, m=4, k=K)

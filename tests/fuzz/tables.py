@@ -246,7 +246,8 @@ _ROWS = st.lists(st.lists(_CELL, min_size=2, max_size=4).map(",".join), max_size
 HISTORY_FILES = listed(
     _ROWS.map(lambda rows: repr(b"person,action,reward\nann,tea,1\n" + rows.encode()))
     | one_of("b''", "b'\\xff\\xfe'", "b'x'"),
-    one_of("[]", "['--allowed', 'tea']", "['--allowed', ',']", "['--exclude-seen']", "['--unknown', 'skip']"),
+    one_of("[]", "['--allowed', 'tea']", "['--allowed', ',']", "['--exclude-seen']", "['--unknown', 'skip']")
+    | one_of("['--policy', 'lpbts', '--priors', 'history']", "['--policy', 'lpbts', '--people', 'history']"),
 )
 
 
@@ -255,4 +256,5 @@ def read_history(value: Any) -> Any:
     data, options = value
     with temporary_file("history.csv", data) as path:
         MODEL.save(path.parent / "model.json")
-        return run_json(["decide", "--model", str(path.parent / "model.json"), str(path), *options])
+        words = [str(path) if option == "history" else option for option in options]
+        return run_json(["decide", "--model", str(path.parent / "model.json"), str(path), *words])
