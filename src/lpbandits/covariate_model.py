@@ -147,6 +147,12 @@ class CovariateModel:
 
     def prior_for(self, covariates: Any, prior: FloatArray) -> FloatArray:
         """Return the probability of each state of one person; see `PreferenceModel.prior_for`."""
+        values = {name: [value] for name, value in self.checked(covariates).items()}
+        row: FloatArray = self.priors(values, 1, prior)[0]
+        return row
+
+    def checked(self, covariates: Any) -> Json:
+        """Return the covariates of one person as plain values: floats, text, or None if missing."""
         if not isinstance(covariates, Mapping):
             raise validate.invalid("covariates", "a dict by column, such as {'age': 40}", covariates)
         values = {}
@@ -157,9 +163,8 @@ class CovariateModel:
                     + validate.did_you_mean(name, self.columns)
                 )
             kind = self.kinds[self.columns.index(name)]
-            values[name] = [as_value(value, kind, f"covariates[{validate.short_repr(name)}]")]
-        row: FloatArray = self.priors(values, 1, prior)[0]
-        return row
+            values[str(name)] = as_value(value, kind, f"covariates[{validate.short_repr(name)}]")
+        return values
 
     def to_dict(self) -> Json:
         """Return the model as a JSON object."""
@@ -200,21 +205,18 @@ def is_missing(texts: "np.ndarray[Any, Any]") -> BoolArray:
     return np.array([text is None for text in texts.tolist()], dtype=np.bool_)
 
 
-def as_value(value: Any, kind: str, name: str) -> Any:
-    """Return one covariate: a float, NaN if missing, or text, None if missing.
+def as_value(value: Any, kind: str, name: str) -> float | str | None:
+    """Return one covariate as a float or text, None if missing.
 
-    >>> as_value(" F ", "text", "sex"), as_value(None, "number", "age"), as_value(True, "number", "member")
-    ('F', nan, 1.0)
+    >>> as_value(" F ", "text", "sex"), as_value(float("nan"), "number", "age"), as_value(True, "number", "member")
+    ('F', None, 1.0)
     """
-    blank = value is None or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+    if value is None or (isinstance(value, float | np.floating) and bool(np.isnan(value))):
+        return None
     if kind == "number":
-        if blank:
-            return np.nan
         number = float(value) if isinstance(value, bool | np.bool_) else value
         return validate.as_number(number, name, low=-validate.MAX_ABS_VALUE, high=validate.MAX_ABS_VALUE)
-    if blank:
-        return None
-    text = str(validate.as_label(value, name)).strip() if not isinstance(value, str) else validate.as_text(value, name)
+    text = validate.as_text(value, name) if isinstance(value, str) else str(validate.as_label(value, name))
     return None if text.strip().lower() in MISSING else text.strip()
 
 

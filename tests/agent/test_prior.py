@@ -132,6 +132,13 @@ def test_a_prior_survives_saving_copies_and_retraction(settings: dict[str, Any])
     np.testing.assert_array_equal(agent.belief.states, again.belief.states)
 
 
+def test_missing_covariates_are_saved_as_null() -> None:
+    for missing in (None, float("nan"), "n/a", np.str_("-")):
+        agent = Agent(lpb.LpbTS(MODEL), seed=0, covariates={"sex": missing})
+        assert json.loads(agent.to_json())["covariates"] == {"sex": None}
+        assert Agent.from_json(agent.to_json()).covariates == agent.covariates
+
+
 def test_an_agent_without_a_prior_is_saved_as_before() -> None:
     content = json.loads(told(lpb.LpbTS(MODEL)).to_json())
     assert content["version"] == 3

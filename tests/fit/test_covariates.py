@@ -9,83 +9,29 @@ import pytest
 import lpbandits as lpb
 from lpbandits.fit.covariates import CovariateReport, fit_covariates
 from lpbandits.people.covariates import CovariateTable
-from lpbandits.rewards import Rewards
-from lpbandits.simulation import rollout
 from lpbandits.typing import FloatArray, IntArray
-from lpbandits.worlds import Population
-
-M, K = 5, 10
-PEOPLE = 600
-
-
-def covariates_of(z: IntArray, informative: float, rng: np.random.Generator) -> pl.DataFrame:
-    """Return a table in which `group` is a person's state for this share of the people; other columns are noise."""
-    group = np.where(rng.random(len(z)) < informative, z, rng.integers(0, M, len(z)))
-    region = np.array(["north", "south", "east"])[rng.integers(0, 3, len(z))]
-    age = rng.normal(40, 9, len(z))
-    return pl.DataFrame({"person": range(len(z)), "group": [f"g{g}" for g in group], "age": age, "region": region})
-
-
-def entropy_share(table: pl.DataFrame, z: IntArray) -> float:
-    """Return H(z | group) / H(z)."""
-    joint = np.zeros((M, M))
-    np.add.at(joint, (table["group"].str.slice(1).cast(pl.Int64).to_numpy(), z), 1.0 / len(z))
-    entropy = -np.sum(joint.sum(axis=0) * np.log(joint.sum(axis=0)))
-    conditional = -np.sum(joint * np.log(np.where(joint > 0, joint, 1.0) / joint.sum(axis=1, keepdims=True)))
-    return float(conditional / entropy)
-
-
-def planted(seed: int, informative: float) -> tuple[lpb.PreferenceModel, Any, Population, float]:
-    """Fit a log of people on scales of their own; return model, report, new people and the share of the entropy."""
-    rng = np.random.default_rng([seed, 20])
-    utilities = np.stack([rng.permutation(rng.normal(size=K)) for _ in range(M)])
-
-    def people(count: int) -> tuple[IntArray, FloatArray]:
-        z = rng.integers(0, M, count)
-        level, scale = rng.normal(3, 1, count), np.exp(rng.normal(0, 0.3, count))
-        return z, level[:, None] + scale[:, None] * utilities[z]
-
-    z, means = people(PEOPLE)
-    action = np.argsort(rng.random((PEOPLE, K)), axis=1)[:, :8].ravel()
-    owner = np.repeat(np.arange(PEOPLE), 8)
-    log = lpb.Ratings.from_arrays(owner, action, means[owner, action] + rng.normal(size=len(owner)))
-    table = covariates_of(z, informative, rng)
-    fit = lpb.fit_states(log, lpb.Mixture(restarts=5), states=M, people=table, taste=False, heldout=0.0)
-    z, means = people(800)
-    fresh = covariates_of(z, informative, rng)
-    priors = CovariateTable.read(fresh).priors(fit.model).rows
-    means = np.ascontiguousarray(means[:, np.array(fit.model.actions, dtype=np.int64)])
-    population = Population(fit.model, None, means, Rewards(noise=1.0), priors=priors)  # type: ignore[arg-type] # unknown
-    return fit.model, fit.report.covariates, population, entropy_share(fresh, z)
-
-
-def regret(model: lpb.PreferenceModel, name: str, people: Population) -> float:
-    return float(rollout(lpb.policy(model, name), people, rounds=10, seed=0).regret.sum(axis=1).mean())
-
-
-def without_priors(people: Population) -> Population:
-    return Population(people.model, None, people.means, people.rewards)  # type: ignore[arg-type] # unknown states
+from tests.studies.covariates import planted
 
 
 @pytest.mark.slow
 def test_covariates_with_half_of_the_information_reduce_the_regret_of_ten_rounds() -> None:
-    model, report, people, share = planted(0, 0.73)
-    assert 0.44 < share < 0.56
-    assert report["gain"] > 2 * report["standard_error"]
-    assert report["summary"].startswith("covariates help")
+    log = planted(0, informative=0.73, restarts=5)
+    assert 0.44 < log.entropy < 0.56
+    assert log.report["gain"] > 2 * log.report["standard_error"]
+    assert log.report["summary"].startswith("covariates help")
     for name in ("lpbts", "lpb-ids"):
-        assert regret(model, name, people) < 0.85 * regret(model, name, without_priors(people))
+        assert log.regret(name, priors=True) < 0.85 * log.regret(name, priors=False)
 
 
 @pytest.mark.slow
 def test_useless_covariates_change_nothing() -> None:
-    model, report, people, share = planted(1, 0.0)
-    assert share > 0.97
-    assert report["summary"].startswith("covariates do not help")
-    assert report["factor"] == 0.0
-    assert people.priors is not None
-    np.testing.assert_array_equal(people.priors, np.tile(model.prior, (800, 1)))
-    assert model.prior_for({"age": 80.0, "group": "g1"}).tolist() == model.prior.tolist()
+    log = planted(1, informative=0.0, restarts=5)
+    assert log.entropy > 0.97
+    assert log.report["summary"].startswith("covariates do not help")
+    assert log.report["factor"] == 0.0
+    assert log.people.priors is not None
+    np.testing.assert_array_equal(log.people.priors, np.tile(log.model.prior, (800, 1)))
+    assert log.model.prior_for({"age": 80.0, "group": "g1"}).tolist() == log.model.prior.tolist()
 
 
 def fitted(

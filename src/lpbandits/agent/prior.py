@@ -21,8 +21,8 @@ def from_covariates(policy: Policy, covariates: Mapping[str, Any] | None, prior:
     if prior is not None:
         raise InvalidInput("prior must be left out with covariates, which determine it")
     policy.check_latent("covariates")
-    computed = policy.model.prior_for(covariates)
-    return computed, {name: getattr(value, "item", lambda value=value: value)() for name, value in covariates.items()}
+    prior, model = policy.model.prior_for(covariates), policy.model.covariates
+    return prior, None if model is None else model.checked(covariates)
 
 
 def carried_over(agent: "Agent", model: PreferenceModel, prior: Any) -> Json:
