@@ -76,7 +76,7 @@ def test_evaluate_says_whether_covariates_help(folder: Path) -> None:
         folder / "people.csv",
     ]
     text = output(*arguments)
-    assert "Covariates help: with them, lpbTS gains" in text
+    assert "Covariates help: they change the score of lpbTS by +" in text
     content = json_output(*arguments, "--max-people", 60)
     assert content["people"] == 60
     assert content["covariates"]["policy"] == "lpbts"
@@ -85,5 +85,6 @@ def test_evaluate_says_whether_covariates_help(folder: Path) -> None:
 
 def test_an_invalid_table_is_an_error_before_the_fit(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age\n3\n")
+    assert "--max-people 500" in str(error_of("evaluate", folder / "log.csv", "--people", 500))
     for command in ("fit", "evaluate"):
         assert "person" in str(error_of(command, folder / "log.csv", "--people", tmp_path / "people.csv"))

@@ -39,7 +39,7 @@ def test_covariates_that_tell_the_state_help(helpful: lpb.Evaluation) -> None:
     assert gain is not None
     assert gain.gain is not None
     assert gain.gain.sign == 1
-    assert gain.sentence.startswith("Covariates help: with them, lpbTS gains 0.")
+    assert gain.sentence.startswith("Covariates help: they change the score of lpbTS by +0.")
     content = helpful.to_dict()["covariates"]
     assert content["policy"] == "lpbts"
     assert content["gain"] == {"mean": gain.gain.mean, "low": gain.gain.low, "high": gain.gain.high}
@@ -89,8 +89,8 @@ def test_replays_use_the_priors_of_their_people() -> None:
 @pytest.mark.parametrize(
     ("gain", "match"),
     [
-        (Gain(0.02, 0.01, 0.03), "help: with them, lpb-ids gains 0.020"),
-        (Gain(-0.02, -0.03, -0.01), "do harm: with them, lpb-ids gains -0.020"),
+        (Gain(0.02, 0.01, 0.03), "help: they change the score of lpb-ids by +0.020"),
+        (Gain(-0.02, -0.03, -0.01), "do harm: they change the score of lpb-ids by -0.020"),
         (Gain(0.0, -0.01, 0.01), "no clear difference"),
         (Gain(0.02, None, None), "no clear difference"),
         (None, "not evaluated"),

@@ -86,6 +86,10 @@ def evaluate(
         as_folder(out)
     table = None
     if people is not None:
+        if str(people).isdigit() and not people.exists():
+            raise InvalidInput(
+                f"--people must be a table of people, got {people}; their number is --max-people {people}"
+            )
         kinds = loaded.covariates.column_kinds if loaded is not None and new_people and loaded.covariates else None
         table = CovariateTable.read(people, kinds=kinds, person=person, decimal_comma=decimal_comma)
     log, seconds = options.read_log(ratings, **options.read_options(context))

@@ -117,17 +117,15 @@ class CovariateGain:
         """The result in one sentence.
 
         >>> CovariateGain("lpb-ids", Gain(0.02, 0.01, 0.03), 20).sentence
-        'Covariates help: with them, lpb-ids gains 0.020 [0.010, 0.030] in 20 rounds.'
+        'Covariates help: they change the score of lpb-ids by +0.020 [+0.010, +0.030] in 20 rounds.'
         """
         if self.gain is None:
             return "Covariates were not evaluated: no policy with states was."
         if self.gain.mean == self.gain.low == self.gain.high == 0.0:
             return "Covariates change nothing: the fit found that they do not predict the states of held-out people."
-        title, within = titled(self.policy), f"in {pluralize(self.rounds, 'round')}"
-        if self.gain.sign:
-            verb = "help" if self.gain.sign > 0 else "do harm"
-            return f"Covariates {verb}: with them, {title} gains {self.gain:.3f} {within}."
-        return f"Covariates make no clear difference: with them, {title} gains {self.gain:.3f} {within}."
+        verb = {1: "help", 0: "make no clear difference", -1: "do harm"}[self.gain.sign]
+        change = f"they change the score of {titled(self.policy)} by {self.gain:+.3f}"
+        return f"Covariates {verb}: {change} in {pluralize(self.rounds, 'round')}."
 
     def to_dict(self) -> Json:
         """Return the gain as a JSON object."""

@@ -167,7 +167,7 @@ class Policy:
         if not self.evidence.latent:
             raise NotSupported(
                 f"{name} is about latent states, and {type(self).__name__} has none; leave it out, or use a policy "
-                "with states such as LpbTS(model)"
+                "with states such as LpbTS(model) (--policy lpbts)"
             )
 
     @cached_property
