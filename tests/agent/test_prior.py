@@ -158,7 +158,7 @@ def test_a_damaged_prior_is_an_error() -> None:
     with pytest.raises(lpb.FileFormatError, match="truncated or damaged"):
         lpb.Belief.unpack(policy, b"LPB1" + data[4:])
     with pytest.raises(lpb.FileFormatError, match="truncated or damaged"):
-        lpb.Belief.unpack(policy, b"LPB2" + told(policy).belief.pack()[4:])
+        lpb.Belief.unpack(policy, b"LPP1" + told(policy).belief.pack()[4:])
 
 
 def test_with_model_keeps_a_prior_over_the_same_states_only() -> None:

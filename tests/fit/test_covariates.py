@@ -123,6 +123,21 @@ def test_people_of_the_log_and_of_the_table_may_differ() -> None:
     assert sampled.columns == ("x",)
 
 
+def test_a_log_on_disk_gives_the_same_covariates() -> None:
+    z = np.arange(120) % 2
+    owner, action = np.divmod(np.arange(480), 4)
+    log = lpb.Ratings.from_arrays(owner, action, np.where(z[owner], action, -action) + 0.3 * np.sin(np.arange(480)))
+    table = pl.DataFrame({"person": range(120), "group": [f"g{state}" for state in z]})
+    options: dict[str, Any] = {"states": 2, "people": table, "taste": False, "heldout": 0.0}
+    rows = pl.DataFrame({"person": owner, "action": action, "rating": log.rating})
+    with lpb.spill_ratings(rows) as chunks:
+        on_disk = lpb.fit_states(chunks, lpb.Mixture(restarts=2), **options)
+    in_memory = lpb.fit_states(log, lpb.Mixture(restarts=2), **options)
+    assert in_memory.model.covariates is not None
+    assert in_memory.model.covariates.factor > 0.9
+    assert on_disk.model.covariates == in_memory.model.covariates
+
+
 def test_large_logs_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     z = np.arange(300) % 2
     sizes = []

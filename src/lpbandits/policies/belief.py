@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lpbandits.policies.policy import Policy
 
 MAGIC = b"LPB1"
-PERSONAL = b"LPB2"
+PERSONAL = b"LPP1"
 """Begins a packed belief that ends with the person's prior."""
 _HEAD = struct.Struct("<4s8sIIII")  # magic, policy id, tried actions, states, rows and columns of `own`
 _SLOTS = ("count", "sum", "spread")
