@@ -39,6 +39,14 @@ FAULTS = {
         ("isotonic.fitted_at", "A + B * (C - D)", "A"),
         ("duels.expected_rewards", "A + 1.0", "A"),
     ),
+    "tests/policies/test_belief.py": (
+        ("calls.possible", "1.0 <= A <= B", "True"),
+        ("calls.possible", "A == np.floor(B)", "True"),
+        ("calls.possible", "abs(A) <= B * C", "True"),
+        ("calls.possible", "0.0 <= A <= B", "True"),
+        ("calls.possible", "16.0 * A", "1e9 * A"),
+        ("calls.is_defined", "not np.isfinite(A)", "False"),
+    ),
     "tests/decisions/test_decide.py": (
         ("deciding.reward_forecast", "(A - B) ** 2", "0.0"),
         ("deciding.deciding", "min(A, B - 1)", "0"),
@@ -109,6 +117,11 @@ FAULTS = {
     "tests/fit/test_selection.py": (
         ("arrangements.arrangement_means", "A * B * (C - D)", "A * B * C"),
         ("arrangements.arrangement_means", "A * B + math.log(C) - D", "A * B + math.log(C)"),
+        ("arrangements.scaled_means", "A * B * C - D - E", "A * B * C"),
+        ("arrangements.scaled_means", "A + B - math.lgamma(C)", "A - math.lgamma(C)"),
+        ("arrangements.log_permanent", "math.log(1.0 - A)", "0.0"),
+        ("arrangements.log_permanent", "A / (1.0 - A) * math.log(A)", "math.log(A)"),
+        ("arrangements.log_permanent", "A -= B * C", "pass"),
     ),
     "tests/theory/test_bounds.py": (("theory.confusing_means", "0.5 * A", "A"),),
 }

@@ -3,6 +3,8 @@
 import copy
 import json
 import pickle
+import struct
+import zlib
 from typing import Any
 
 import numpy as np
@@ -154,11 +156,19 @@ def test_a_damaged_prior_is_an_error() -> None:
         changed: dict[str, Any] = {} if outcomes else {"outcomes": None}
         with pytest.raises(lpb.FileFormatError, match="prior must sum to 1"):
             Agent.from_json(altered(agent, belief=belief, **changed))
-    data = agent.belief.pack()
-    with pytest.raises(lpb.FileFormatError, match="truncated or damaged"):
-        lpb.Belief.unpack(policy, b"LPB1" + data[4:])
-    with pytest.raises(lpb.FileFormatError, match="truncated or damaged"):
-        lpb.Belief.unpack(policy, b"LPP1" + told(policy).belief.pack()[4:])
+    data, plain = agent.belief.pack(), told(policy).belief.pack()
+    for broken in (b"LPB2" + data[4:], b"LPP2" + plain[4:], data[:-8], data[:-1] + b"x"):
+        with pytest.raises(lpb.FileFormatError, match="truncated or damaged"):
+            lpb.Belief.unpack(policy, broken)
+
+
+def test_an_invalid_prior_with_a_valid_checksum_is_an_error() -> None:
+    policy = lpb.LpbTS(MODEL)
+    data = told(policy, prior=PRIOR).belief.pack()  # its last 16 bytes are the prior
+    for prior in ([0.9, 0.2], [-0.1, 1.1], [float("nan"), 1.0]):
+        rest = data[8:-16] + struct.pack("<2d", *prior)
+        with pytest.raises(lpb.FileFormatError, match="saved belief is invalid: prior"):
+            lpb.Belief.unpack(policy, data[:4] + struct.pack("<I", zlib.crc32(rest)) + rest)
 
 
 def test_with_model_keeps_a_prior_over_the_same_states_only() -> None:

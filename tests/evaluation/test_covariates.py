@@ -80,7 +80,7 @@ def test_replays_use_the_priors_of_their_people() -> None:
     model = lpb.PreferenceModel([range(12), range(11, -1, -1)], actions=LOG.actions)
     replay = Replay.of(LOG, np.arange(150), rounds=3)
     priors = np.eye(2)[np.arange(150) % 2]
-    games = replay.games([lpb.LpbTS(model, noise=1.0)], seed=0, priors=priors)
+    games = replay.games(lambda _: [lpb.LpbTS(model, noise=1.0)], seed=0, priors=priors)
     (scores,) = replay.scores_of_games([play_recorded(*game) for game in games], 1)
     best = np.where(np.arange(150) % 2, 11, 0)
     np.testing.assert_allclose(scores[:, 0], replay.scores(replay.recorded[np.arange(150), best][:, None])[:, 0])

@@ -1,6 +1,5 @@
 """Explanations of a belief: posterior, expected rewards and forecasts in readable form."""
 
-from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate, groupby
 
@@ -122,7 +121,7 @@ def expected(policy: Policy, belief: Belief) -> FloatArray:
     """
     if not isinstance(policy, Policy):
         raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
-    return policy.expected(deepcopy(Belief.checked(policy, belief)))
+    return policy.expected(Belief.checked(policy, belief).copy())
 
 
 def explain(policy: Policy, belief: Belief) -> Explanation:

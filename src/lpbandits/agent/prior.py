@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from lpbandits.agent.agent import Agent
 
 
-def from_covariates(policy: Policy, covariates: Mapping[str, Any] | None, prior: Any) -> tuple[Any, Json | None]:
-    """Return the prior, computed from covariates if they are given, and the covariates as plain values."""
-    if covariates is None:
-        return prior, None
+def from_covariates(policy: Policy, covariates: Mapping[str, Any], prior: Any) -> tuple[Any, Json | None]:
+    """Return the prior that covariates give, and the covariates as plain values."""
     if prior is not None:
         raise InvalidInput("prior must be left out with covariates, which determine it")
     policy.check_latent("covariates")

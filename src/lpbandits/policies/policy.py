@@ -15,6 +15,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, NotSupported
+from lpbandits.io.json import digest
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import (
     favourite_sets,
@@ -27,7 +28,8 @@ from lpbandits.kernels.compiler import plugins_of, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
 from lpbandits.model import PreferenceModel, as_model, as_personal_prior
 from lpbandits.policies.base import Evidence, Feedback, Rule, require
-from lpbandits.policies.belief import Belief
+from lpbandits.policies.belief import ROOM, Belief
+from lpbandits.policies.calls import Calls, calls_of
 from lpbandits.policies.plugins import (
     bind_expectations,
     check_part,
@@ -178,10 +180,22 @@ class Policy:
 
     @cached_property
     def id(self) -> bytes:
-        """Eight bytes that identify evidence, rule and model; beliefs carry them."""
-        parts = json.loads(json.dumps(self._parts()), parse_int=float)  # equal settings give equal ids
-        content = json.dumps([parts, self.model.sha256], sort_keys=True)
-        return hashlib.sha256(content.encode()).digest()[:8]
+        """Eight bytes that identify evidence, rule and model."""
+        return self._hashed(self._parts())
+
+    @cached_property
+    def belief_id(self) -> bytes:
+        """Eight bytes that identify evidence and model, all that a belief depends on; beliefs carry them."""
+        return self._hashed(self._parts()["evidence"])
+
+    def _hashed(self, settings: Json) -> bytes:
+        settings = json.loads(json.dumps(settings), parse_int=float)  # equal settings give equal hashes
+        return hashlib.sha256(json.dumps([settings, self.model.sha256], sort_keys=True).encode()).digest()[:8]
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of all settings, without the model; equal settings have equal hashes."""
+        return digest(json.loads(json.dumps(self.to_dict()), parse_int=float))
 
     @property
     def choose(self) -> Callable[..., Any]:
@@ -205,15 +219,30 @@ class Policy:
         """The evidence's function, checked if it is a plug-in's."""
         return checked(self.evidence.tell, validated_tell)
 
-    def new_belief(self, room: int = 8, prior: Any = None) -> Belief:
+    @cached_property
+    def calls(self) -> Calls:
+        """What an `Agent` needs for every call, computed once."""
+        return calls_of(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy and pickle without the compiled functions."""
+        return {name: value for name, value in self.__dict__.items() if name != "calls"}
+
+    def new_belief(self, room: int = ROOM, prior: Any = None) -> Belief:
         """Return the belief about a new person, with room for `room` tried actions.
 
         `prior` is the probability of each state for this person, by default the model's.
         """
         if prior is not None:
             self.check_latent("prior")
-            prior = as_personal_prior(prior, self.model)
-        return Belief.new(self, room, prior)
+            return Belief.new(self, validate.as_count(room, "room"), as_personal_prior(prior, self.model))
+        if room is ROOM:  # the default: to copy takes half the time
+            return self._empty.copy()
+        return Belief.new(self, validate.as_count(room, "room"))
+
+    @cached_property
+    def _empty(self) -> Belief:
+        return Belief.new(self, ROOM)
 
     def arrays(self, belief: Belief) -> Arrays:
         """Return the arrays of the kernels: the policy's constants and a belief, which must be one of this policy."""

@@ -31,15 +31,15 @@ def names_of(policies: Iterable[str]) -> dict[str, str]:
 
 
 def numeric_columns(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[bool]:
-    """Return whether each column holds only numbers and empty cells; shorter rows are headings.
+    """Return whether each column holds only numbers, limits such as "<1%" and empty cells; shorter rows are headings.
 
-    >>> numeric_columns(["name", "regret", "n", "0"], [["lpbTS", "−1.5", "", "x"], ["heading"], ["TS", "–", "3", "3"]])
+    >>> numeric_columns(["name", "regret", "n", "0"], [["lpbTS", "−1.5", "", "x"], ["heading"], ["TS", "–", "<3", "3"]])
     [False, True, True, False]
     """
     firsts = [
         [cell[:1] if isinstance(cell, str) else "link" for cell in row] for row in rows if len(row) == len(columns)
     ]
-    return [all(first[i] in "-–−+0123456789" for first in firsts) for i in range(len(columns))]
+    return [all(first[i] in "-–−+<>0123456789" for first in firsts) for i in range(len(columns))]
 
 
 def comparison(results: Results) -> tuple[list[str], list[list[str]]]:
