@@ -65,6 +65,9 @@ class Agent:
     lpbandits.errors.InvalidInput: unknown action 'drug C'; the 3 actions are 'rest', 'drug A', 'drug B' (did you ...
     """
 
+    covariates: Json | None = None
+    """What is known about the person, by column; None if it was not given."""
+
     def __init__(
         self,
         policy: Policy,
@@ -90,13 +93,12 @@ class Agent:
         self._locks_in, self._any_float = calls.locks_in, calls.any_float
         self._lock = RLock()  # reentrant, as a signal handler may use the agent
         self._decisions: dict[str, Decision] = {}
-        self.covariates: Json | None = None
         if covariates is not None:
             prior, self.covariates = from_covariates(policy, covariates, prior)
-        if belief is None:
+        if prior is None:
+            self._start(policy.new_belief() if belief is None else Belief.checked(policy, belief).copy())
+        elif belief is None:
             self._start(policy.new_belief(prior=prior))
-        elif prior is None:
-            self._start(Belief.checked(policy, belief).copy())
         else:
             raise InvalidInput("prior must be left out with a belief, which has its own")
 

@@ -233,12 +233,12 @@ class Policy:
 
         `prior` is the probability of each state for this person, by default the model's.
         """
+        if prior is None and room is ROOM:  # the default: to copy takes half the time
+            return self._empty.copy()
         if prior is not None:
             self.check_latent("prior")
-            return Belief.new(self, validate.as_count(room, "room"), as_personal_prior(prior, self.model))
-        if room is ROOM:  # the default: to copy takes half the time
-            return self._empty.copy()
-        return Belief.new(self, validate.as_count(room, "room"))
+            prior = as_personal_prior(prior, self.model)
+        return Belief.new(self, validate.as_count(room, "room"), prior)
 
     @cached_property
     def _empty(self) -> Belief:
