@@ -9,7 +9,6 @@ from . import theory as theory
 from . import worlds as worlds
 from .agent import Agent as Agent
 from .agent.explain import expected as expected
-from .covariate_model import CovariateModel as CovariateModel
 from .data import ChunkedRatings as ChunkedRatings
 from .data import Ratings as Ratings
 from .data import open_ratings as open_ratings
@@ -36,8 +35,10 @@ from .fit import choose_states as choose_states
 from .fit import fit_states as fit_states
 from .fit import states_of as states_of
 from .fit.state_means import isotonic as isotonic
+from .inspection.inspect import inspect as inspect
 from .kernels.compiler import kernel as kernel
 from .model import PreferenceModel as PreferenceModel
+from .model_parts.covariates import CovariateModel as CovariateModel
 from .parallel import Workers as Workers
 from .policies import Belief as Belief
 from .policies import Policy as Policy

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.covariate_model import CovariateModel
 from lpbandits.errors import InvalidInput
+from lpbandits.model_parts.covariates import CovariateModel
 from lpbandits.taste_model import TasteModel
 from lpbandits.typing import FloatArray, IntArray, Label
 
@@ -66,6 +66,20 @@ def as_noise(noise: Any) -> float | None:
 def as_family(rewards: Any) -> str | None:
     """Return the name of a reward family."""
     return None if rewards is None else validate.as_choice(rewards, "rewards", FAMILIES)
+
+
+def as_reward_range(bounds: Any) -> tuple[float, float] | None:
+    """Return the lowest and the highest possible reward.
+
+    >>> as_reward_range([1, 5])
+    (1.0, 5.0)
+    """
+    if bounds is None:
+        return None
+    low, high = validate.as_floats(bounds, "reward_range", shape=(2,), max_abs=validate.MAX_ABS_VALUE).tolist()
+    if low > high:
+        raise validate.invalid("reward_range", "(lowest, highest)", bounds)
+    return low, high
 
 
 def as_taste(taste: Any, actions: int) -> TasteModel | None:

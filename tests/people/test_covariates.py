@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import lpbandits as lpb
-from lpbandits.covariate_model import MISSING
 from lpbandits.data.columns import BLANKS
+from lpbandits.model_parts.covariates import MISSING
 from lpbandits.people.covariates import CovariateTable, covariate_priors
 
 SETTINGS: dict[str, Any] = {

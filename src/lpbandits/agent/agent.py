@@ -17,13 +17,14 @@ from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.model import PreferenceModel, as_model
+from lpbandits.notebook import Shown
 from lpbandits.policies import Belief, Policy
 from lpbandits.rng import stream_id
 from lpbandits.typing import FloatArray, Json, Label
 from lpbandits.validate import MAX_ABS_VALUE
 
 
-class Agent:
+class Agent(Shown):
     """A policy applied to one person.
 
     Parameters

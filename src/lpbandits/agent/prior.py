@@ -8,6 +8,7 @@ import numpy as np
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Policy
+from lpbandits.policies.base import require_latent
 from lpbandits.typing import Json
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def from_covariates(policy: Policy, covariates: Mapping[str, Any], prior: Any) -
     """Return the prior that covariates give, and the covariates as plain values."""
     if prior is not None:
         raise InvalidInput("prior must be left out with covariates, which determine it")
-    policy.check_latent("covariates")
+    require_latent(policy, "covariates")
     prior, model = policy.model.prior_for(covariates), policy.model.covariates
     return prior, None if model is None else model.checked(covariates)
 

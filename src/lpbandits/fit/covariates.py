@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lpbandits.covariate_model import MAX_COEFFICIENT, MAX_FACTOR, CovariateModel, is_missing, n_features
+from lpbandits.model_parts.covariates import MAX_COEFFICIENT, MAX_FACTOR, CovariateModel, is_missing, n_features
 from lpbandits.parallel import one_thread
 from lpbandits.people.covariates import CovariateTable, labels_of
 from lpbandits.people.tables import places_of

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.covariate_model import MISSING
 from lpbandits.data.columns import clipped, comma_hint, is_blank, is_text, number
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.model import PreferenceModel
+from lpbandits.model_parts.covariates import MISSING
 from lpbandits.people.priors import Priors
 from lpbandits.people.tables import PeopleTable, open_people
 

@@ -15,6 +15,8 @@ from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.kernels import layout
 from lpbandits.kernels.calls import IMPOSSIBLE, NO_POSTERIOR, restoring
+from lpbandits.notebook import Shown
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, IntArray, Json, SlotArray
 
 if TYPE_CHECKING:
@@ -50,8 +52,8 @@ def reading_saved(part: str) -> Iterator[None]:
         raise FileFormatError(f"the saved {part} is incomplete: {error!r}") from None
 
 
-@dataclass(eq=False)
-class Belief:
+@dataclass(eq=False, repr=False)
+class Belief(Shown):
     """The knowledge of a policy about one person; `lpbandits.kernels.layout` describes the arrays.
 
     A policy creates it (`policy.new_belief()`). It depends on the model and the evidence, not on the rule or on
@@ -127,6 +129,11 @@ class Belief:
     def outcomes(self) -> int:
         """Number of outcomes; a duel counts once for each of its two actions."""
         return int(self.slots[layout.COUNT, : self.tried].sum())
+
+    def __repr__(self) -> str:
+        states = self.states.shape[1]
+        parts = [pluralize(self.outcomes, "outcome"), pluralize(self.tried, "tried action")]
+        return f"<Belief: {', '.join([*parts, *([pluralize(states, 'state')] if states else [])])}>"
 
     def _grow(self) -> None:
         """Double the room; this replaces the arrays."""

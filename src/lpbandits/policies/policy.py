@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import InvalidInput, NotSupported
+from lpbandits.errors import InvalidInput
 from lpbandits.io.json import digest
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import (
@@ -27,7 +27,7 @@ from lpbandits.kernels.choices import (
 from lpbandits.kernels.compiler import plugins_of, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
 from lpbandits.model import PreferenceModel, as_model, as_personal_prior
-from lpbandits.policies.base import Evidence, Feedback, Rule, require
+from lpbandits.policies.base import Evidence, Feedback, Rule, require, require_latent
 from lpbandits.policies.belief import ROOM, Belief
 from lpbandits.policies.calls import Calls, calls_of
 from lpbandits.policies.plugins import (
@@ -39,6 +39,7 @@ from lpbandits.policies.plugins import (
     settings_of,
 )
 from lpbandits.rewards import Rewards, as_rewards
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
 from lpbandits.validate import short_repr
 
@@ -164,14 +165,6 @@ class Policy:
         states[:, layout.BEST] = self.model.orderings[:, 0]
         return states
 
-    def check_latent(self, name: str) -> None:
-        """Raise `NotSupported` for an argument about states if the policy has none."""
-        if not self.evidence.latent:
-            raise NotSupported(
-                f"{name} is about latent states, and {type(self).__name__} has none; leave it out, or use a policy "
-                "with states such as LpbTS(model) (--policy lpbts)"
-            )
-
     @cached_property
     def start_own(self) -> FloatArray:
         """The initial `own` of a belief."""
@@ -236,7 +229,7 @@ class Policy:
         if prior is None and room is ROOM:  # the default: to copy takes half the time
             return self._empty.copy()
         if prior is not None:
-            self.check_latent("prior")
+            require_latent(self, "prior")
             prior = as_personal_prior(prior, self.model)
         return Belief.new(self, validate.as_count(room, "room"), prior)
 
@@ -374,7 +367,7 @@ class Policy:
         return hash((self.evidence, self.rule, self.model, self.explore))
 
     def __repr__(self) -> str:
-        size = f"{self.model.n_states} states, {self.model.n_actions} actions"
+        size = f"{pluralize(self.model.n_states, 'state')}, {pluralize(self.model.n_actions, 'action')}"
         floor = f", explore={self.explore:g}" if self.explore else ""
         return f"{type(self).__name__}({_described(self.evidence)} × {_described(self.rule)} over {size}{floor})"
 
@@ -386,7 +379,12 @@ def _described(part: Any) -> str:
         if isinstance(value, Rewards):
             if value.family != "gaussian":
                 arguments.append(repr(value.family))
-            arguments.append(f"noise={value.noise}" if value.noise_known else f"noise≈{value.noise or 'spread'}")
+            arguments.append(f"noise={_short(value)}" if value.noise_known else f"noise≈{_short(value)}")
         else:
             arguments.append(f"{name}={value!r}")
     return f"{part.kind}({', '.join(arguments)})"
+
+
+def _short(rewards: Rewards) -> str:
+    """Return the noise with four digits."""
+    return "spread" if rewards.noise is None else repr(float(f"{rewards.noise:.4g}"))

@@ -116,7 +116,7 @@ def page(
         widths = [live[name].width for name in section.charts if name in live]
         beside = bool(widths and section.remarks) and max(widths) <= SIDE_BY_SIDE
         placed.append((section, beside))
-    return _template().render(
+    return template("report.html").render(
         title=title,
         lead=lead,
         sections=placed,
@@ -148,7 +148,8 @@ def vega_scripts() -> str:
 
 
 @functools.cache
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """Return a template that escapes text and replaces its control characters."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(__package__),
         autoescape=True,
@@ -157,7 +158,7 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html")
+    return environment.get_template(name)
 
 
 def _displayed(value: object) -> object:
