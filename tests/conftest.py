@@ -282,6 +282,25 @@ def models(
     return PreferenceModel(orderings, prior=np.array(weights) / sum(weights), means=means)
 
 
+@st.composite
+def tiered_models(draw: st.DrawFn, max_states: int = 4, max_actions: int = 7) -> PreferenceModel:
+    """Draw models of which at least one state has a tier of several actions, with means that follow the tiers."""
+    k = draw(st.integers(2, max_actions))
+    m = draw(st.integers(1, max_states))
+    rows = [draw(st.permutations(range(k))) for _ in range(m)]
+    cuts = [sorted(draw(st.sets(st.integers(1, k - 1), max_size=k - (1 if z else 2)))) for z in range(m)]
+    sizes = [np.diff([0, *row, k]).tolist() for row in cuts]
+    weights = draw(st.lists(st.integers(1, 4), min_size=m, max_size=m))
+    means = np.empty((m, k))
+    for z in range(m):
+        levels = sorted(draw(st.lists(st.floats(0.1, 0.9), min_size=k, max_size=k)), reverse=True)
+        for part in np.split(np.arange(k), cuts[z]):
+            means[z, np.array(rows[z])[part]] = draw(st.permutations(np.array(levels)[part].tolist()))
+    with contextlib.suppress(InvalidInput):  # two states are equal
+        return PreferenceModel(rows, tiers=sizes, prior=np.array(weights) / sum(weights), means=means)
+    return PreferenceModel(rows[:1], tiers=sizes[:1], means=means[:1])
+
+
 def agent_after(policy: Policy, history: Iterable[tuple[Label, float]], seed: int = 0) -> Agent:
     """Return an agent that was told a history of (action, reward)."""
     agent = Agent(policy, seed=seed)

@@ -8,7 +8,6 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,14 @@ from numpy.typing import NDArray
 from scipy.integrate import cumulative_simpson, quad
 from scipy.special import ndtri, stdtrit, xlog1py, xlogy
 
+from lpbandits.model import PreferenceModel
 from lpbandits.policies import Policy, evidences, rules
 from lpbandits.taste_model import TasteModel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Order = Sequence[Sequence[int]]
+"""The tiers of an ordering, best first."""
 History = Sequence[tuple[int, float]]
 Duels = Sequence[tuple[int, int]]
 Draw = Callable[[int, int], tuple[int, int]]
@@ -28,6 +30,7 @@ Draw = Callable[[int, int], tuple[int, int]]
 
 STATE, FIRST, VALUE, REWARD, TOP, STEP, ORDER = range(7)
 SWAP, MISTAKE = 9, 10
+TIER = 12
 
 
 def isotonic(values: Floats, weights: Floats) -> Floats:
@@ -45,19 +48,45 @@ def rewards_by_action(history: History) -> dict[int, list[float]]:
     return {a: [reward for action, reward in history if action == a] for a, _ in history}
 
 
-def fitted_means(ordering: Ints, history: History) -> dict[int, float]:
-    """The fitted mean of each tried action under one ordering, best first."""
+def orders_of(model: PreferenceModel) -> list[Order]:
+    """The tiers of each state, best first; without tiers one action each."""
+    sizes = [[1] * model.n_actions] * model.n_states if model.tiers is None else model.tiers
+    return [
+        [part.tolist() for part in np.split(row, np.cumsum(counts)[:-1])]
+        for row, counts in zip(model.orderings, sizes, strict=True)
+    ]
+
+
+def tier_of(order: Order, action: int) -> int:
+    return next(i for i, tier in enumerate(order) if action in tier)
+
+
+def mid_ranks(order: Order) -> Floats:
+    """The mean rank of each action over all ways to order its tier."""
+    flat = [a for tier in order for a in tier]
+    return np.array([np.mean([flat.index(b) for b in order[tier_of(order, a)]]) for a in range(len(flat))])
+
+
+def fitted_means(order: Order, history: History) -> dict[int, float]:
+    """The fitted mean of each tried action under one ordering, best first; within a tier by their own means."""
     rewards = rewards_by_action(history)
-    tried = [int(a) for a in ordering if int(a) in rewards]
+    own = {a: float(np.mean(rewards[a])) for a in rewards}
+    tried = [a for tier in order for a in sorted(set(tier) & own.keys(), key=lambda a: -own[a])]
     values = np.array([np.mean(rewards[a]) for a in tried])
     weights = np.array([float(len(rewards[a])) for a in tried])
     return dict(zip(tried, isotonic(values, weights).tolist(), strict=True))
 
 
-def active(ordering: Ints, history: History) -> int:
-    """The number of neighbouring tried actions that the fit holds equal."""
-    fit = list(fitted_means(ordering, history).values())
-    return sum(bool(np.isclose(a, b, rtol=1e-9, atol=1e-9)) for a, b in pairwise(fit))
+def active(order: Order, history: History) -> int:
+    """The number of neighbouring tried actions that the fit holds equal, beyond those that are equal in one tier."""
+    fit = fitted_means(order, history)
+    blocks: list[list[int]] = []
+    for a in fit:
+        if blocks and np.isclose(fit[blocks[-1][-1]], fit[a], rtol=1e-9, atol=1e-9):
+            blocks[-1].append(a)
+        else:
+            blocks.append([a])
+    return sum(len(block) - 1 for block in blocks if tier_of(order, block[0]) < tier_of(order, block[-1]))
 
 
 def log_likelihood(kind: str, reward: float, mean: float, noise: float) -> float:
@@ -84,7 +113,9 @@ def posterior(prior: Floats, scores: Sequence[float] | Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def refit(orderings: Ints, prior: Floats, history: History, kind: str, noise: float, weight: float) -> Floats:
+def refit(
+    orderings: Sequence[Order], prior: Floats, history: History, kind: str, noise: float, weight: float
+) -> Floats:
     """lpbTS: all rewards at the state's isotonic fit."""
     scores = [log_evidence(kind, history, fitted_means(row, history), noise, weight) for row in orderings]
     return posterior(prior, scores)
@@ -101,12 +132,12 @@ def probability_of_order(means: Sequence[float], sds: Sequence[float], points: i
     return float(above[-1])
 
 
-def marginal(orderings: Ints, prior: Floats, history: History, noise: float) -> Floats:
+def marginal(orderings: Sequence[Order], prior: Floats, history: History, noise: float) -> Floats:
     """The probability that the means are in the state's order, under a flat prior."""
     rewards = rewards_by_action(history)
     weights = prior.copy()
-    for z, ordering in enumerate(orderings.tolist()):
-        tried = [rewards[a] for a in ordering if a in rewards]
+    for z, ordering in enumerate(orderings):
+        tried = [rewards[a] for (a,) in ordering if a in rewards]
         if tried:
             weights[z] *= probability_of_order(list(map(np.mean, tried)), [noise / math.sqrt(len(x)) for x in tried])
     return np.asarray(weights / weights.sum())
@@ -128,7 +159,7 @@ def pooled_noise(history: History, guess: float, weight: float) -> float:
     return math.sqrt((weight * guess**2 + squares) / (weight + sum(len(rewards) - 1 for rewards in groups)))
 
 
-def incremental(orderings: Ints, prior: Floats, history: History, kind: str, noise: float) -> Floats:
+def incremental(orderings: Sequence[Order], prior: Floats, history: History, kind: str, noise: float) -> Floats:
     """lpbTS, incremental: each reward once, at the fit that includes it."""
     scores = [0.0] * len(orderings)
     for t, (action, reward) in enumerate(history):
@@ -165,21 +196,41 @@ def consistency(
     return np.asarray(consistent / consistent.sum())
 
 
-def paired(orderings: Ints, prior: Floats, history: History, margin: float | None) -> Floats:
+def confidence_bounds(history: History, noise: float) -> dict[int, tuple[float, float]]:
+    """Lower and upper confidence bounds ȳ ± σ √(2 log t / n) of the mean of each tried action (UCB1)."""
+    out = {}
+    for a, rewards in rewards_by_action(history).items():
+        mean, width = sum(rewards) / len(rewards), noise * math.sqrt(2 * math.log(len(history) + 1) / len(rewards))
+        out[a] = mean - width, mean + width
+    return out
+
+
+def order_bounds(ranks: Ints, prior: Floats, history: History, noise: float) -> Floats:
+    """lpb-order-ucb: equal weights on the states of which no pair is contradicted; on all if there are none."""
+    bounds = confidence_bounds(history, noise)
+    pairs = list(itertools.permutations(bounds, 2))
+    wrong = [any(row[a] < row[c] and bounds[a][1] < bounds[c][0] for a, c in pairs) for row in ranks]
+    left = (prior > 0) & ~np.array(wrong)
+    left = left if left.any() else prior > 0
+    return np.asarray(left / left.sum())
+
+
+def paired(orderings: Sequence[Order], prior: Floats, history: History, margin: float | None) -> Floats:
     """Compare plays 1 and 2, 3 and 4, …; each loss of a state's preferred action costs a factor ½ − margin."""
     pairs = [sorted(pair, key=lambda play: -play[1]) for pair in zip(history[::2], history[1::2], strict=False)]
     duels = [(one, other) for (one, reward), (other, other_reward) in pairs if reward > other_reward]
-    return inverted(orderings.tolist(), prior, duels, margin)
+    return inverted(orderings, prior, duels, margin)
 
 
-def inverted(orderings: Sequence[Sequence[int]], prior: Floats, duels: Duels, margin: float | None) -> Floats:
+def inverted(orderings: Sequence[Order], prior: Floats, duels: Duels, margin: float | None) -> Floats:
     """Count, per state, the duels (winner, loser) that its preferred action lost."""
-    inversions = [sum(list(order).index(lost) < list(order).index(won) for won, lost in duels) for order in orderings]
+    inversions = [sum(tier_of(order, lost) < tier_of(order, won) for won, lost in duels) for order in orderings]
     return posterior(prior, [n * math.log(0.5 - (margin or 0.0)) for n in inversions])
 
 
-def best_allowed(ordering: Ints, allowed: Sequence[int]) -> int:
-    return next(int(a) for a in ordering if int(a) in allowed)
+def best_tier(order: Order, allowed: Sequence[int]) -> list[int]:
+    """The allowed actions of the best tier that has any."""
+    return next([a for a in sorted(tier) if a in allowed] for tier in order if set(tier) & set(allowed))
 
 
 def pick(actions: Sequence[int], u: float) -> int:
@@ -400,11 +451,14 @@ def inversions(values: Sequence[int]) -> int:
     return sum(values[i] > values[j] for i in range(n) for j in range(i + 1, n))
 
 
-def kendall(one: Sequence[int], other: Sequence[int]) -> float:
-    """The share of action pairs that two orderings order differently."""
-    k = len(one)
-    place = {a: i for i, a in enumerate(other)}
-    return inversions([place[a] for a in one]) / max(k * (k - 1) / 2, 1)
+def kendall(one: Order, other: Order) -> float:
+    """The share of action pairs that two orderings order differently; half if only one of them orders a pair."""
+    k = sum(map(len, one))
+    signs = [
+        [np.sign(tier_of(order, b) - tier_of(order, a)) for a, b in itertools.combinations(range(k), 2)]
+        for order in (one, other)
+    ]
+    return float(np.abs(np.diff(signs, axis=0)).sum()) / 2 / max(k * (k - 1) / 2, 1)
 
 
 def synthetic_gap(family: str, place: int, actions: int, u: float, gap: float, jitter: float) -> float:
@@ -437,6 +491,17 @@ def synthetic_means(
         value -= synthetic_gap(family, i, k, uniform(seed, person, 0, STEP, i), gap, jitter) if i else 0.0
         means[action] = value
     return means
+
+
+def shuffled(ordering: Sequence[int], size: int, seed: int, person: int) -> list[int]:
+    """A person's ordering: each tier of `size` actions is inserted at random positions, one after the other."""
+    out: list[int] = []
+    for i, action in enumerate(ordering):
+        members = i % size + 1  # of its tier, so far
+        at = i - i % size + int(uniform(seed, person, 0, TIER, i) * members)
+        out.append(action)
+        out[i], out[at] = out[at], out[i]
+    return out
 
 
 def swapped(ordering: Sequence[int], seed: int, person: int, chance: float) -> list[int]:
@@ -560,17 +625,20 @@ def utility_of(policy: Policy, history: History) -> UtilityTwin:
     assert isinstance(evidence, evidences.Utility)
     m, k = model.n_states, model.n_actions
     x, slack = np.empty((m, k)), np.full(k, evidence.slack * 10 / k)
-    for z in range(m):
-        row = -model.ranks[z].astype(np.float64)
+    unit = np.arange(k).std() if k > 1 else 1.0
+    for z, order in enumerate(orders_of(model)):
+        row, spread = -mid_ranks(order), unit
+        within = np.array([np.arange(len(order[tier_of(order, a)])).std() for a in range(k)]) / unit
         if model.utilities is not None and model.errors is not None:
             row = np.log(model.utilities[z] / (1 - model.utilities[z]))
+            spread, within = row.std(), model.errors[z] / row.std()
             slack[:] = evidence.slack if z == 0 else slack
-            slack += model.prior[z] * (model.errors[z] / row.std()) ** 2
-        x[z] = (row - row.mean()) / (row.std() if k > 1 else 1.0)
+        slack += model.prior[z] * within**2
+        x[z] = (row - row.mean()) / spread
     rewards = rewards_by_action(history)
     counts = np.array([len(rewards.get(a, ())) for a in range(k)], dtype=np.float64)
     means = np.array([np.mean(rewards[a]) if a in rewards else 0.0 for a in range(k)])
-    fits = [fitted_means(ordering, history) for ordering in model.orderings]
+    fits = [fitted_means(order, history) for order in orders_of(model)]
     misfits = np.array([sum(counts[a] * (means[a] - fit[a]) ** 2 for a in fit) for fit in fits])
     slack = np.maximum(slack, 1e-6)
     return UtilityTwin(model.prior, x, slack, counts, means, noise_for(policy, history), evidence.isotonic, misfits)
@@ -586,24 +654,26 @@ def noise_for(policy: Policy, history: History) -> float:
 
 def posterior_of(policy: Policy, kind: str, history: History) -> Floats:
     """The twin of a policy's evidence."""
-    model, rewards = policy.model, policy.rewards
+    model, rewards, orders = policy.model, policy.rewards, orders_of(policy.model)
     means = np.empty((0, 0)) if model.means is None else model.means
     guess = guess_of(history, rewards.noise) if history else rewards.sd
     match policy.evidence:
         case evidences.Refit():
-            return refit(model.orderings, model.prior, history, kind, guess, rewards.weight)
+            return refit(orders, model.prior, history, kind, guess, rewards.weight)
         case evidences.Utility():
             return utility_of(policy, history).posterior()
         case evidences.Marginal():
-            return marginal(model.orderings, model.prior, history, noise_for(policy, history))
+            return marginal(orders, model.prior, history, noise_for(policy, history))
         case evidences.Incremental():
-            return incremental(model.orderings, model.prior, history, kind, rewards.sd)
+            return incremental(orders, model.prior, history, kind, rewards.sd)
         case evidences.KnownMeans():
             return known_means(means, model.prior, history, kind, guess, rewards.weight)
         case evidences.Consistency(rounds=rounds, slack=slack):
             return consistency(means, model.prior, history, rewards.sd, rounds, slack)
+        case evidences.OrderBounds():
+            return order_bounds(model.ranks, model.prior, history, rewards.sd)
         case evidences.Paired(margin=factor):
-            return paired(model.orderings, model.prior, history, factor)
+            return paired(orders, model.prior, history, factor)
     raise NotImplementedError(policy.evidence.kind)
 
 
@@ -611,8 +681,9 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
     """The twin of a policy: its play after this history; several actions if they are tied."""
     model, rule = policy.model, policy.rule
     noise = policy.rewards.sd
+    orders = orders_of(model)
     if rule.top:
-        allowed = [best_allowed(row, allowed) for row in model.orderings]
+        allowed = [a for order in orders for a in best_tier(order, allowed)]
     candidates = sorted(set(allowed))
     weights = posterior_of(policy, kind, history) if policy.evidence.latent else np.ones(1)
     expected = [expected_of(policy, history, z) for z in range(len(weights))] if rule.needs_expectations else []
@@ -620,11 +691,21 @@ def actions_of(policy: Policy, kind: str, history: History, allowed: Sequence[in
         case rules.Sample(first=first):
             if first == "uniform" and not history:
                 return {pick(candidates, unit(draw(FIRST, 0)[0]))}
-            return {best_allowed(model.orderings[drawn_state(weights, draw)], candidates)}
+            return set(best_tier(orders[drawn_state(weights, draw)], candidates))
         case rules.Optimism():
             means = np.array(model.means)
-            best = {int(z): best_allowed(model.orderings[z], candidates) for z in np.flatnonzero(weights > 0)}
-            return {best[max(best, key=lambda z: means[z, best[z]])]}
+            best = [(means[z, a], a) for z in np.flatnonzero(weights > 0) for a in best_tier(orders[z], candidates)]
+            return {a for mean, a in best if mean == max(best)[0]}
+        case rules.OrderOptimism():
+            bounds = confidence_bounds(history, noise)
+            tops = {
+                (a, model.prior[z])
+                for z in np.flatnonzero(weights > 0)
+                for a in candidates
+                if model.ranks[z, a] == model.ranks[z, candidates].min()
+            }
+            values = {(a, share): (bounds[a][1] if a in bounds else np.inf, share) for a, share in tops}
+            return {a for (a, _), value in values.items() if value == max(values.values())}
         case rules.Thompson(prior_mean=mean, prior_sd=sd):
             return {play_thompson(history, candidates, draw, noise=noise, prior_mean=mean, prior_sd=sd)}
         case rules.UpperBound():
@@ -655,7 +736,7 @@ def standing(policy: Policy) -> Floats:
     """Popularity of each action: minus its place in the popular ordering, or its mean rank over states."""
     model = policy.model
     if model.popular is None:
-        return np.asarray(-(model.prior @ model.ranks))
+        return np.asarray(-(model.prior @ [mid_ranks(order) for order in orders_of(model)]))
     return np.array([-model.popular.tolist().index(a) for a in range(model.n_actions)], dtype=np.float64)
 
 
@@ -708,12 +789,19 @@ def taste_of(policy: Policy, history: History) -> tuple[Floats, Floats, Floats]:
     return taste_forecast(taste, lasting, history, policy.rewards.family == "gaussian")
 
 
-def between_neighbours(ordering: Ints, fit: dict[int, float]) -> Floats:
-    """Interpolate untried actions by rank between their tried neighbours, constant beyond the outermost."""
-    ranks = [i for i, a in enumerate(ordering.tolist()) if a in fit]
-    values = [fit[int(ordering[i])] for i in ranks]
-    out = np.empty(len(ordering))
-    out[ordering] = np.interp(np.arange(len(ordering)), ranks, values) if ranks else 0.0
+def between_neighbours(order: Order, fit: dict[int, float]) -> Floats:
+    """The mean over the tried actions of an untried one's tier; else interpolate by mid-rank, constant at the ends.
+
+    The neighbours are the tried actions of the next tiers with the smallest mean above and the largest below.
+    """
+    ranks = mid_ranks(order)
+    out = np.zeros(len(ranks))
+    for a in range(len(ranks) if fit else 0):
+        own = [fit[b] for b in order[tier_of(order, a)] if b in fit]
+        above = sorted((fit[b], -ranks[b]) for b in fit if ranks[b] < ranks[a])[:1]
+        below = sorted((fit[b], -ranks[b]) for b in fit if ranks[b] > ranks[a])[-1:]
+        places, means = [-rank for _, rank in above + below], [mean for mean, _ in above + below]
+        out[a] = fit[a] if a in fit else np.mean(own) if own else np.interp(ranks[a], places, means)
     return out
 
 
@@ -722,8 +810,9 @@ def expected_of(policy: Policy, history: History, z: int) -> Floats:
     model = policy.model
     k = model.n_actions
     match policy.evidence:
-        case evidences.Refit() | evidences.Incremental() | evidences.Marginal():
-            return between_neighbours(model.orderings[z], fitted_means(model.orderings[z], history))
+        case evidences.Refit() | evidences.Incremental() | evidences.Marginal() | evidences.OrderBounds():
+            order = orders_of(model)[z]
+            return between_neighbours(order, fitted_means(order, history))
         case evidences.KnownMeans() | evidences.Consistency():
             assert model.means is not None
             return np.array(model.means[z])
@@ -735,7 +824,7 @@ def expected_of(policy: Policy, history: History, z: int) -> Floats:
             rewards = rewards_by_action(history)
             return np.array([np.mean(rewards[a]) if a in rewards else np.nan for a in range(k)])
         case evidences.Paired():
-            return np.array([(k - 1 - model.ranks[z, a]) / max(k - 1, 1) for a in range(k)])
+            return np.asarray((k - 1 - mid_ranks(orders_of(model)[z])) / max(k - 1, 1))
     raise NotImplementedError(policy.evidence.kind)
 
 

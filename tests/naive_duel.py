@@ -1,13 +1,13 @@
 """Slow and obvious twins of the duel kernels, to be checked by eye. A history is a list of (winner, loser)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tests import naive
-from tests.naive import Draw, Duels, normal, unit
+from tests.naive import Draw, Duels, Order, normal, unit
 
 Floats = NDArray[np.float64]
 CHALLENGE = 8
@@ -15,26 +15,36 @@ SAME = 1e-12
 
 
 def two_states(
-    orderings: Sequence[Sequence[int]], belief: Floats, duels: int, allowed: Sequence[int], draw: Draw
+    orders: Sequence[Order],
+    belief: Floats,
+    duels: int,
+    allowed: Sequence[int],
+    draw: Draw,
+    play: Callable[[Sequence[int], int], int] = lambda tier, _: tier[0],
 ) -> tuple[int, int]:
-    """The best allowed actions of two drawn states; if equal, the most uncertain challenger while it is worthwhile."""
-    rows = [[a for a in order if a in allowed] for order in orderings]
+    """The best allowed actions of two drawn states; if equal, the most uncertain challenger while it is worthwhile.
+
+    `play` chooses from a best tier.
+    """
+    tiers = [naive.best_tier(order, allowed) for order in orders]
 
     def drawn(index: int) -> int:
-        return int(np.searchsorted(np.cumsum(belief), unit(draw(naive.STATE, index)[0]), side="right"))
+        state = int(np.searchsorted(np.cumsum(belief), unit(draw(naive.STATE, index)[0]), side="right"))
+        return play(tiers[min(state, len(tiers) - 1)], index)
 
-    first, second = (rows[min(drawn(index), len(rows) - 1)][0] for index in (0, 1))
+    first, second = drawn(0), drawn(1)
     if first != second:
         return first, second
-    other_best = sum(p for p, row in zip(belief, rows, strict=True) if row[0] != first)
+    other_best = sum(p for p, tier in zip(belief, tiers, strict=True) if first not in tier)
     if other_best <= 1 / (duels + 3) + SAME:
         return first, first
     chosen, largest, farthest = first, -1.0, -1.0
+    ranks = np.array([naive.mid_ranks(order) for order in orders])
     for other in allowed:
         if other == first:
             continue
-        places = np.array([list(order).index(other) - list(order).index(first) for order in orderings])
-        above, distance = float(belief[places < 0].sum()), float(belief @ np.abs(places))
+        places = ranks[:, other] - ranks[:, first]
+        above, distance = float(belief @ (1 - np.sign(places)) / 2), float(belief @ np.abs(places))
         variance = above * (1 - above)
         if variance > largest + SAME or (variance > largest - SAME and distance > farthest + SAME):
             chosen, largest, farthest = other, variance, distance

@@ -63,7 +63,7 @@ def bradley_terry(wins: FloatArray, prior_sd: float) -> tuple[FloatArray, FloatA
 
 def kendall_loss(ordering: IntArray, other: IntArray) -> float:
     """Return 1 − Kendall's τ, from every pair."""
-    return 2 * kendall(ordering.tolist(), other.tolist())
+    return 2 * kendall(ordering[:, None].tolist(), other[:, None].tolist())
 
 
 def responsibilities(ratings: Ratings, betas: FloatArray, shares: FloatArray) -> tuple[FloatArray, float]:

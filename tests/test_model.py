@@ -254,6 +254,24 @@ def test_bad_sizes_of_tiers_are_named(tiers: Any, message: str) -> None:
         PreferenceModel([[0, 1], [1, 0]], tiers=tiers)
 
 
+def test_the_actions_of_a_tier_share_a_rank() -> None:
+    model = PreferenceModel([["a", ["c", "b"], "d"], [["d", "a"], ["b", "c"]]])
+    assert model.ranks.tolist() == [[0, 1, 1, 3], [0, 2, 2, 0]]
+    assert model.mid_ranks.tolist() == [[0.0, 1.5, 1.5, 3.0], [0.5, 2.5, 2.5, 0.5]]
+    assert model.best_actions == ("a", "a", "d")
+    assert model.kendall[0, 1] == 2.5 / 6  # (a, d) and (b, c) half or not at all; d before b and c is reversed
+    assert PreferenceModel([[0, 1]]).mid_ranks.tolist() == [[0.0, 1.0]]
+
+
+def test_means_may_have_any_order_within_a_tier_only() -> None:
+    tiers: Any = [[0, [1, 2], 3]]
+    assert PreferenceModel(tiers, means=[[3.0, 1.0, 2.0, 1.0]]).tiers == ((1, 2, 1),)
+    with pytest.raises(InvalidInput, match=r"means\[0\].*1 for action 1 in tier 1 and 1.5 for action 3 in tier 2"):
+        PreferenceModel(tiers, means=[[3.0, 1.0, 2.0, 1.5]])
+    with pytest.raises(InvalidInput, match=r"means\[0\].*3 for action 0.*4 for action 2"):
+        PreferenceModel(tiers, means=[[3.0, 1.0, 4.0, 0.5]])
+
+
 def test_the_range_of_rewards_is_checked_and_saved() -> None:
     model = PreferenceModel([[0, 1]], reward_range=[1, 5])
     assert model.reward_range == (1.0, 5.0)

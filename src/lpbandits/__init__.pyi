@@ -34,6 +34,7 @@ from .fit import TwoStage as TwoStage
 from .fit import choose_states as choose_states
 from .fit import fit_states as fit_states
 from .fit import states_of as states_of
+from .fit.experts import model_from_experts as model_from_experts
 from .fit.state_means import isotonic as isotonic
 from .inspection.inspect import inspect as inspect
 from .kernels.compiler import kernel as kernel
@@ -56,6 +57,7 @@ from .policies.latent import MUCB as MUCB
 from .policies.latent import LpbDuel as LpbDuel
 from .policies.latent import LpbHorizon as LpbHorizon
 from .policies.latent import LpbIDS as LpbIDS
+from .policies.latent import LpbOrderUcb as LpbOrderUcb
 from .policies.latent import LpbPaired as LpbPaired
 from .policies.latent import LpbTS as LpbTS
 from .policies.latent import LpbUtility as LpbUtility

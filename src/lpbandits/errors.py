@@ -20,7 +20,7 @@ Messages have the form "name must be X, got Y; remedy". A call that raises leave
 import errno
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from lpbandits.text import LINE, display
@@ -48,6 +48,21 @@ class InvalidInput(LpbError, ValueError):
     ...
     lpbandits.errors.InvalidInput: ordering 0 must hold the 2 actions 0 to 1, got 2
     """
+
+
+def combined(name: str, errors: Sequence[InvalidInput]) -> InvalidInput:
+    """Return one error for all problems of a file, whose name is said once.
+
+    >>> faults = [InvalidInput("a.csv, line 2: person is missing"), InvalidInput("a.csv, line 9: rating is 'x'")]
+    >>> print(combined("a.csv", faults))
+    a.csv has 2 problems: (1) line 2: person is missing (2) line 9: rating is 'x'
+    """
+    if len(errors) == 1:
+        return errors[0]
+    listed = " ".join(
+        f"({number}) {str(error).replace(f'{name}, ', '')}" for number, error in enumerate(errors, start=1)
+    )
+    return InvalidInput(f"{name} has {len(errors)} problems: {listed}")
 
 
 class FileFormatError(LpbError, ValueError):

@@ -22,7 +22,7 @@ from lpbandits.typing import FloatArray, IntArray, Json, Label
 
 FORMAT = "lpbandits-model"
 VERSIONS = {
-    4: ("tiers", "rewards", "state_names", "reward_range", "covariates"),
+    4: ("tiers", "rewards", "state_names", "reward_range", "lower_is_better", "covariates"),
     3: ("noise", "names", "popular"),
     2: ("errors", "taste"),
     1: (),
@@ -35,7 +35,7 @@ release.
 
 FIELDS = (
     *("actions", "orderings", "prior", "means", "utilities", "errors", "taste", "noise", "names", "popular"),
-    *("tiers", "rewards", "state_names", "reward_range", "covariates"),
+    *("tiers", "rewards", "state_names", "reward_range", "lower_is_better", "covariates"),
 )
 """Fields of a model besides its records, `provenance` and `evaluation`."""
 
@@ -61,7 +61,8 @@ class PreferenceModel(Charted):
     prior
         Probability of each state; uniform by default.
     means
-        m×k mean rewards per state, for policies that know them (mTS). They must not increase along the ordering.
+        m×k mean rewards per state, for policies that know them (mTS). They must not increase along the ordering; within
+        a tier they may have any order.
     utilities
         m×k utilities in [0, 1] from which a fit derived the orderings.
     errors
@@ -85,6 +86,9 @@ class PreferenceModel(Charted):
         Display name of each state.
     covariates
         `CovariateModel` of the state given what is known about a person; see `prior_for`.
+    lower_is_better
+        Low numbers are good, such as pain scores. A reward is then the negative of a user's number: `means` and
+        `reward_range` are negatives. `Agent` and `decide` take and return the user's numbers.
     provenance
         How the model was made: any JSON object.
     evaluation
@@ -103,6 +107,8 @@ class PreferenceModel(Charted):
     >>> tiered = PreferenceModel([["rest", ["drug A", "drug B"]], ["drug B", "drug A", "rest"]])
     >>> tiered.actions, tiered.tiers
     (('rest', 'drug A', 'drug B'), ((1, 2), (1, 1, 1)))
+    >>> tiered.ranks[0].tolist(), tiered.mid_ranks[0].tolist()
+    ([0, 1, 1], [0.0, 1.5, 1.5])
     """
 
     def __init__(
@@ -123,6 +129,7 @@ class PreferenceModel(Charted):
         reward_range: Sequence[float] | None = None,
         state_names: Sequence[str] | None = None,
         covariates: CovariateModel | None = None,
+        lower_is_better: bool = False,
         provenance: Mapping[str, Any] | None = None,
         evaluation: Mapping[str, Any] | None = None,
     ) -> None:
@@ -133,7 +140,7 @@ class PreferenceModel(Charted):
             m, k = self.orderings.shape
             self.actions: tuple[Label, ...] = validate.as_labels(read.labels or actions, k)
             self.prior: FloatArray = frozen_array(model_fields.as_prior(prior, m))
-            self.means = model_fields.as_means(means, self.orderings)
+            self.means = model_fields.as_means(means, self.orderings, self.tiers)
             self.utilities = model_fields.as_utilities(utilities, (m, k))
             self.errors = model_fields.as_errors(errors, self.utilities, (m, k))
             self.taste: TasteModel | None = model_fields.as_taste(taste, k)
@@ -144,6 +151,7 @@ class PreferenceModel(Charted):
             self.reward_range = model_fields.as_reward_range(reward_range)
             self.state_names = model_fields.as_names(state_names, m, name="state_names", of="states")
             self.covariates: CovariateModel | None = model_fields.as_covariates(covariates, m)
+            self.lower_is_better = model_fields.as_lower_is_better(lower_is_better, self.rewards)
             self.provenance: Json = frozen({} if provenance is None else validate.as_json(provenance, "provenance"))
             self.evaluation: Json | None = None
             if evaluation is not None:
@@ -174,13 +182,32 @@ class PreferenceModel(Charted):
 
     @cached_property
     def ranks(self) -> IntArray:
-        """m×k: rank of each action in each state's ordering, 0 for the best (the paper's i_{a,z} − 1)."""
-        return frozen_array(np.ascontiguousarray(np.argsort(self.orderings, axis=1)))
+        """m×k: rank of each action in each state's ordering, 0 for the best (the paper's i_{a,z} − 1).
+
+        The actions of a tier have the rank of its first action: the number of actions in better tiers.
+        """
+        ranks = np.argsort(self.orderings, axis=1)
+        for z, sizes in enumerate(self.tiers or ()):
+            ranks[z, self.orderings[z]] = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return frozen_array(np.ascontiguousarray(ranks))
+
+    @cached_property
+    def mid_ranks(self) -> FloatArray:
+        """m×k: mean rank of each action's tier, if its actions were ordered in any way; without tiers the `ranks`."""
+        out = self.ranks.astype(np.float64)
+        for z, sizes in enumerate(self.tiers or ()):
+            out[z, self.orderings[z]] += (np.repeat(sizes, sizes) - 1) / 2.0
+        return frozen_array(out)
 
     @property
     def best_actions(self) -> tuple[Label, ...]:
-        """The label of each state's best action."""
-        return tuple(self.actions[a] for a in self.orderings[:, 0])
+        """The label of each state's best action, state by state; with tiers, of all actions of its first tier.
+
+        >>> PreferenceModel([[["tea", "jam"], "egg"], ["egg", ["tea", "jam"]]]).best_actions
+        ('tea', 'jam', 'egg')
+        """
+        sizes = [1] * self.n_states if self.tiers is None else [row[0] for row in self.tiers]
+        return tuple(self.actions[a] for row, n in zip(self.orderings, sizes, strict=True) for a in row[:n])
 
     @cached_property
     def logits(self) -> FloatArray | None:
@@ -193,11 +220,14 @@ class PreferenceModel(Charted):
 
     @cached_property
     def kendall(self) -> FloatArray:
-        """m×m: Kendall distance, the share of action pairs that two states order differently (1: reversed)."""
+        """m×m: Kendall distance, the share of action pairs that two states order differently (1: reversed).
+
+        A pair that one state orders and the other has in one tier counts half (Fagin et al. 2006).
+        """
         from lpbandits.kernels.kendall import kendall_distances  # noqa: PLC0415 - compiled code on first use
 
-        pairs = max(math.comb(self.n_actions, 2), 1)
-        return frozen_array(kendall_distances(np.array(self.orderings), np.array(self.ranks)) / pairs)
+        ranks, pairs = np.array(self.ranks), max(math.comb(self.n_actions, 2), 1)
+        return frozen_array(kendall_distances(ranks, ranks, True) / (2.0 * pairs))
 
     @cached_property
     def index(self) -> dict[Label, int]:
@@ -219,6 +249,14 @@ class PreferenceModel(Charted):
             validate.as_choice(name, "the field", fields)
         return PreferenceModel(**fields | parts)
 
+    def oriented(self, numbers: Any) -> Any:
+        """Return rewards for a user's numbers, or the reverse: the negatives if lower is better.
+
+        >>> PreferenceModel([[0, 1]], lower_is_better=True).oriented(7.5)
+        -7.5
+        """
+        return 0.0 - numbers if self.lower_is_better else numbers
+
     def name_of(self, action: int) -> str:
         """Return the display name of an action, by index."""
         return str(self.actions[action]) if self.names is None else self.names[action]
@@ -230,27 +268,7 @@ class PreferenceModel(Charted):
     @cached_property
     def states_by_name(self) -> dict[str, int]:
         """Index of each state by its name, and by its index as text; -1 for a name that several states have."""
-        numbers = {str(z): z for z in range(self.n_states)}
-        names = [self.state_name(z) for z in range(self.n_states)]
-        return numbers | {name: z if names.count(name) == 1 else -1 for z, name in enumerate(names)}
-
-    def state_of(self, label: Any) -> int:
-        """Return the index of a state, from its index or its name.
-
-        >>> PreferenceModel([[0, 1], [1, 0]], state_names=["calm", "busy"]).state_of("busy")
-        1
-        """
-        state = self.states_by_name.get(str(validate.as_label(label, "state")))
-        if state == -1:
-            raise InvalidInput(f"several states have the name {validate.short_repr(label)}; give the state's index")
-        if state is None:
-            names = [self.state_name(z) for z in range(self.n_states)]
-            shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
-            raise InvalidInput(
-                f"unknown state {validate.short_repr(label)}; the {self.n_states} states are {shown}"
-                + validate.did_you_mean(label, names)
-            )
-        return state
+        return model_fields.states_by_name([self.state_name(z) for z in range(self.n_states)])
 
     def prior_for(self, covariates: Mapping[str, Any]) -> FloatArray:
         """Return the probability of each state of a person, given covariates such as {"age": 40, "sex": "f"}.
@@ -269,6 +287,7 @@ class PreferenceModel(Charted):
     def to_dict(self) -> Json:
         """Return a new JSON object with the format, version and content hash."""
         parts = {name: _plain(getattr(self, name)) for name in FIELDS}
+        parts["lower_is_better"] = parts["lower_is_better"] or None
         parts = {name: part for name, part in parts.items() if part is not None or name in ALWAYS_STORED}
         version = max((v for v, names in VERSIONS.items() if set(names) & set(parts)), default=1)
         content = {"format": FORMAT, "version": version, **parts, "provenance": thawed(self.provenance)}
@@ -295,7 +314,8 @@ class PreferenceModel(Charted):
         try:
             if not validate.is_exactly(sha256, digest(stored)):
                 raise FileFormatError("it was altered after it was saved: its content does not match its sha256")
-            parts = {name: stored.get(name) for name in (*FIELDS, "provenance")}
+            parts: Json = {name: stored.get(name) for name in (*FIELDS, "provenance")}
+            parts["lower_is_better"] = stored.get("lower_is_better", False)
             for name, kind in (("taste", TasteModel), ("covariates", CovariateModel)):
                 if parts[name] is not None:
                     parts[name] = kind.from_dict(parts[name])
@@ -327,7 +347,8 @@ class PreferenceModel(Charted):
         return hash(self.sha256)
 
     def __repr__(self) -> str:
-        extras = [name for name in FIELDS[3:] if getattr(self, name) is not None]
+        values = {name: getattr(self, name) for name in FIELDS[3:]}
+        extras = [name for name, value in values.items() if value is not None and value is not False]
         known = f", with {', '.join(extras)}" if extras else ""
         sizes = f"{pluralize(self.n_states, 'state')}, {pluralize(self.n_actions, 'action')}"
         return f"<PreferenceModel: {sizes}{known}>"
@@ -341,23 +362,6 @@ def even_utilities(actions: int) -> FloatArray:
     """
     centred: FloatArray = (actions - 1) / 2.0 - np.arange(actions, dtype=np.float64)
     return centred / math.sqrt(max(actions**2 - 1, 1) / 12.0)
-
-
-def as_personal_prior(prior: Any, model: PreferenceModel) -> FloatArray:
-    """Return the probability of each state from a list in the model's order, or from a dict by index or name.
-
-    States that a dict leaves out have probability 0.
-
-    >>> as_personal_prior({"state 1": 0.75, 0: 0.25}, PreferenceModel([[0, 1], [1, 0]])).tolist()
-    [0.25, 0.75]
-    """
-    values = prior
-    if isinstance(prior, Mapping):
-        by_state = {model.state_of(label): number for label, number in prior.items()}
-        if len(by_state) < len(prior):
-            raise validate.invalid("prior", "a dict that names each state once", dict(prior))
-        values = [validate.as_number(by_state.get(z, 0.0), f"prior[{z}]") for z in range(model.n_states)]
-    return frozen_array(model_fields.as_prior(values, model.n_states))
 
 
 def as_model(value: Any, name: str = "model") -> PreferenceModel:

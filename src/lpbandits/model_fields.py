@@ -2,6 +2,8 @@
 
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -32,11 +34,11 @@ def as_matrix(values: Any, name: str, shape: tuple[int, ...], max_abs: float = m
     return None if values is None else frozen_array(validate.as_floats(values, name, shape=shape, max_abs=max_abs))
 
 
-def as_means(means: Any, orderings: IntArray) -> FloatArray | None:
-    """Return mean rewards that do not increase along their state's ordering."""
+def as_means(means: Any, orderings: IntArray, tiers: Any = None) -> FloatArray | None:
+    """Return mean rewards that do not increase along their state's ordering, or from one of its tiers to the next."""
     matrix = as_matrix(means, "means", orderings.shape, validate.MAX_ABS_VALUE)
     if matrix is not None:
-        check_ordered(matrix, orderings)
+        check_ordered(matrix, orderings, tiers)
     return matrix
 
 
@@ -66,6 +68,16 @@ def as_noise(noise: Any) -> float | None:
 def as_family(rewards: Any) -> str | None:
     """Return the name of a reward family."""
     return None if rewards is None else validate.as_choice(rewards, "rewards", FAMILIES)
+
+
+def as_lower_is_better(value: Any, rewards: str | None) -> bool:
+    """Return whether low numbers are good, which needs Gaussian rewards."""
+    if validate.as_flag(value, "lower_is_better") and rewards not in (None, "gaussian"):
+        raise InvalidInput(
+            f"lower_is_better must be False for {rewards} rewards, got True; "
+            + ("code the good outcome as 1" if rewards == "bernoulli" else "use Gaussian rewards")
+        )
+    return bool(value)
 
 
 def as_reward_range(bounds: Any) -> tuple[float, float] | None:
@@ -225,7 +237,10 @@ def check_distinct(rows: IntArray, sizes: tuple[tuple[int, ...], ...] | None) ->
     for state, row in enumerate(rows):
         key = row.tobytes(), None if sizes is None else sizes[state]
         if (twin := first_with.setdefault(key, state)) != state:
-            raise InvalidInput(f"orderings {twin} and {state} are equal; orderings must differ: remove one")
+            raise InvalidInput(
+                f"orderings {twin} and {state} are equal; orderings must differ: keep one, with the sum of their "
+                "priors (model_from_experts does so, and joins their names)"
+            )
 
 
 def as_rows(orderings: Any) -> IntArray:
@@ -262,6 +277,43 @@ def as_prior(prior: Any, states: int) -> FloatArray:
     return rescaled(vector)
 
 
+def states_by_name(names: Sequence[str]) -> dict[str, int]:
+    """Return the index of each state by its name, and by its index as text; -1 for a name that several states have."""
+    indices = {str(z): z for z in range(len(names))}
+    return indices | {name: z if names.count(name) == 1 else -1 for z, name in enumerate(names)}
+
+
+def as_personal_prior(prior: Any, states: Mapping[str, int], count: int) -> FloatArray:
+    """Return the probability of each state from a list in order, or from a dict by index or name in `states`.
+
+    States that a dict leaves out have probability 0.
+
+    >>> as_personal_prior({"state 1": 0.75, 0: 0.25}, states_by_name(["state 0", "state 1"]), 2).tolist()
+    [0.25, 0.75]
+    """
+    values = prior
+    if isinstance(prior, Mapping):
+        by_state = {_state_of(label, states): number for label, number in prior.items()}
+        if len(by_state) < len(prior):
+            raise validate.invalid("prior", "a dict that names each state once", dict(prior))
+        values = [validate.as_number(by_state.get(z, 0.0), f"prior[{z}]") for z in range(count)]
+    return frozen_array(as_prior(values, count))
+
+
+def _state_of(label: Any, states: Mapping[str, int]) -> int:
+    """Return the index of a state, from its index or its name."""
+    state = states.get(str(validate.as_label(label, "state")))
+    if state == -1:
+        raise InvalidInput(f"several states have the name {validate.short_repr(label)}; give the state's index")
+    if state is None:
+        names = [name for name in states if not name.isdigit()]
+        raise InvalidInput(
+            f"unknown state {validate.short_repr(label)}; states are {', '.join(map(repr, names[:5]))}"
+            f"{', …' if len(names) > 5 else ''}{validate.did_you_mean(label, names)}"
+        )
+    return state
+
+
 def as_priors(priors: Any, shape: tuple[int, int]) -> FloatArray:
     """Return priors of several people, a row each."""
     rows = validate.as_floats(priors, "priors", shape=shape, max_abs=1e6)
@@ -284,8 +336,19 @@ def rescaled(priors: FloatArray) -> FloatArray:
     return np.where(np.abs(totals - 1.0) <= 1e-12, priors, priors / totals)
 
 
-def check_ordered(means: FloatArray, orderings: IntArray) -> None:
-    """Raise if means increase along their state's ordering."""
+def check_ordered(means: FloatArray, orderings: IntArray, tiers: Any = None) -> None:
+    """Raise if means increase along their state's ordering, or from one of its tiers to the next."""
+    for z, sizes in enumerate(tiers or ()):
+        parts = np.split(orderings[z], np.cumsum(sizes)[:-1])
+        for i, (better, worse) in enumerate(pairwise(parts)):
+            a, b = better[np.argmin(means[z, better])], worse[np.argmax(means[z, worse])]
+            if means[z, a] < means[z, b]:
+                raise InvalidInput(
+                    f"means[{z}] must not increase from a tier to the next, got {means[z, a]:g} for action {a} in tier "
+                    f"{i} and {means[z, b]:g} for action {b} in tier {i + 1} of ordering {z}"
+                )
+    if tiers is not None:
+        return
     rises = np.argwhere(np.diff(np.take_along_axis(means, orderings, axis=1), axis=1) > 0)
     if len(rises):
         z, i = (int(x) for x in rises[0])

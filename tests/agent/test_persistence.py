@@ -142,7 +142,7 @@ def test_a_saved_agent_needs_its_model() -> None:
         Agent.from_json(text, model="model.json")  # type: ignore[arg-type] # that is the point
 
 
-@pytest.mark.parametrize("make", [lpb.LpbTS, lpb.MTS, lpb.MUCB, lpb.LpbPaired])
+@pytest.mark.parametrize("make", [lpb.LpbTS, lpb.MTS, lpb.MUCB, lpb.LpbOrderUcb, lpb.LpbPaired])
 def test_score_and_posterior_are_recomputed(make: Callable[..., lpb.Policy]) -> None:
     agent = agent_after(make(MODEL), [("rest", 1.0), ("drug A", 3.0), ("rest", 0.5), ("drug B", 2.0)])
     belief = json.loads(agent.to_json())["belief"]

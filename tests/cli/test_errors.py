@@ -26,6 +26,7 @@ ERRORS: dict[str, list[Row]] = {
         (["--feedback", "duels", "--first", "uniform"], ["--first has no effect for duels"]),
         (["--feedback", "duels", "--policies", "ts"], ["'ts' learns from rewards", "--feedback rewards"]),
         (["--feedback", "duel"], ["feedback must", "got 'duel'"]),
+        (["--missing", "error"], ["--missing needs --log"]),
         (["--out", "pyproject.toml"], ["pyproject.toml", "not a folder"]),
     ],
     "fit": [
@@ -39,6 +40,14 @@ ERRORS: dict[str, list[Row]] = {
         (["--layout", "tall"], ["layout must", "got 'tall'"]),
         (["--duplicates", "first"], ["duplicates must", "got 'first'"]),
         (["--rank", "place"], ["no column 'place' for the rank"]),
+        (["--time", "when"], ["no column 'when' for the time"]),
+        (["--missing", "drop"], ["missing must", "got 'drop'"]),
+        (["--ignore", "movieID"], ["'movieID'", "did you mean 'movieId'?"]),
+        (
+            ["--columns", "rating", "--action", "movieId"],
+            ["columns is 'rating'", "one rating per row", "--layout wide"],
+        ),
+        (["--rank", "rating", "--lower-is-better"], ["lower_is_better must", "'rating'"]),
         (["--min-person", "100"], ["min_person 100", "lower"]),
         (["--out", "nowhere/model.json"], ["nowhere", "nowhere"]),
         (["--out", "."], ["cannot write .: ", "it is a folder", "model.json"]),

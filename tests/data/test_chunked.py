@@ -132,8 +132,11 @@ def test_errors_are_equal_in_memory_and_on_disk(change: Any, tmp_path: Path) -> 
     frame = change(rows(1))
     frame.write_parquet(tmp_path / "log.parquet")
     with pytest.raises(InvalidInput) as expected:
-        read_ratings(tmp_path / "log.parquet")
-    with pytest.raises(InvalidInput) as here, spill_ratings(tmp_path / "log.parquet", scratch=tmp_path):
+        read_ratings(tmp_path / "log.parquet", missing="error")
+    with (
+        pytest.raises(InvalidInput) as here,
+        spill_ratings(tmp_path / "log.parquet", scratch=tmp_path, missing="error"),
+    ):
         pass
     assert str(here.value) == str(expected.value)
     assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]

@@ -24,7 +24,7 @@ from lpbandits.data import blocks as blocks_
 from lpbandits.data import chunked, memory, reader
 from lpbandits.data.blocks import iadd
 from lpbandits.data.chunked import ChunkedRatings
-from lpbandits.data.columns import ReadOptions
+from lpbandits.data.columns.options import ReadOptions
 from lpbandits.data.memory import MemoryBudget
 from lpbandits.data.sources import open_table
 from lpbandits.data.spill import Codes, write_chunks

@@ -19,8 +19,10 @@ from lpbandits.data.reader import open_ratings, spill_ratings
 from lpbandits.data.tables import Table
 from lpbandits.decisions.inputs import open_history, read_labels
 from lpbandits.errors import InvalidInput
+from lpbandits.model import PreferenceModel
 
 Frames = list[pl.DataFrame]
+ONE_TWO_THREE = PreferenceModel([[0, 1, 2]], actions=[1, 2, 3])
 
 
 def part(number: int, **columns: Any) -> pl.DataFrame:
@@ -128,9 +130,9 @@ REFUSED: dict[str, tuple[Frames, str]] = {
     "no common column": ([part(0), pl.DataFrame({"x": [1]})], r"p-1\.parquet.*'user'"),
     "a missing person": ([part(0), part(1, user=[None, 3, 4])], r"p-1\.parquet, row 1: person.*1 such row"),
     "all people missing": ([part(0), part(1, user=[None] * 3)], r"p-1\.parquet, row 1: person.*3 such rows"),
-    "a missing rating after an empty file": (
-        [part(0), part(1).head(0), part(2, rating=[1.0, np.nan, 2.0])],
-        r"p-2\.parquet, row 2: rating is missing",
+    "an infinite rating after an empty file": (
+        [part(0), part(1).head(0), part(2, rating=[1.0, np.inf, 2.0])],
+        r"p-2\.parquet, row 2: rating is inf",
     ),
     "no rows": ([part(0).head(0), part(1).head(0)], "no ratings"),
 }
@@ -260,7 +262,7 @@ def test_files_in_subfolders_need_a_pattern(tmp_path: Path) -> None:
     log = log_of(f"{tmp_path}/**/*.parquet")
     assert log.sha256 == read_ratings(pl.concat([part(2023), part(2024)])).sha256
     part(2024, rating=[1.0, None, 2.0], user=[1, 2, 3]).write_parquet(tmp_path / "year=2024" / "a.parquet")
-    assert "year=2024/a.parquet, row 2: rating is missing" in error_of(tmp_path / "*/*.parquet")
+    assert "year=2024/a.parquet, row 2: rating is missing" in error_of(tmp_path / "*/*.parquet", missing="error")
 
 
 def test_an_existing_folder_is_not_a_pattern(tmp_path: Path) -> None:
@@ -269,12 +271,12 @@ def test_an_existing_folder_is_not_a_pattern(tmp_path: Path) -> None:
     write_parts(folder, PLAIN)
     for source in (folder, folder / "*.parquet", folder / "p-[01].parquet"):
         assert log_of(source).sha256 == read_ratings(pl.concat(PLAIN)).sha256
-    with open_history(folder / "p-0.parquet", {}, (1, 2, 3)) as past:
+    with open_history(folder / "p-0.parquet", {}, ONE_TWO_THREE) as past:
         assert past.people.to_list() == [0, 1, 2]
     part(0).write_csv(tmp_path / "log[1].csv")
     assert read_ratings(tmp_path / "log[1].csv").sha256 == read_ratings(part(0)).sha256
     (tmp_path / "log[1].parquet").write_bytes((folder / "p-0.parquet").read_bytes())
-    with open_history(tmp_path / "log[1].parquet", {}, (1, 2, 3)) as past:
+    with open_history(tmp_path / "log[1].parquet", {}, ONE_TWO_THREE) as past:
         assert past.people.to_list() == [0, 1, 2]
 
 
@@ -328,11 +330,11 @@ def test_histories_and_labels_may_be_in_several_files(tmp_path: Path) -> None:
     write_parts(tmp_path, [part(0), cast(1, user=pl.Int32).drop("rating").with_columns(reward=pl.lit(2.0))])
     with (
         pytest.raises(InvalidInput, match=r"p-1\.parquet has no column 'rating' for the rating"),
-        open_history(tmp_path, {}, ()),
+        open_history(tmp_path, {}, ONE_TWO_THREE),
     ):
         pass
     write_parts(tmp_path, [part(0), cast(1, user=pl.Int32)])
-    with open_history(tmp_path / "*.parquet", {}, (1, 2, 3)) as past:
+    with open_history(tmp_path / "*.parquet", {}, ONE_TWO_THREE) as past:
         assert past.people.to_list() == [0, 1, 2, 10, 11, 12]
     assert read_labels(tmp_path, "action", optional="person").height == 6
     part(1).drop("user").write_parquet(tmp_path / "p-1.parquet")

@@ -96,6 +96,7 @@ def test_a_file_that_contradicts_itself_raises(tmp_path: Path, name: str, conten
     [
         (b"", {"layout": "wide"}, r"layout is 'wide'.*a.soc"),
         (b"", {"person": "x"}, "person is 'x', but a PrefLib file has no columns to name"),
+        (b"", {"ignore": ["x"]}, "ignore must be left out"),
         (b"1: \xff\n", {}, "line 12: it is not UTF-8 text"),
     ],
 )

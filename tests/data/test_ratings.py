@@ -107,6 +107,7 @@ def test_people_are_filtered_first_and_all_drops_are_counted(tmp_path: Path) -> 
     assert log.actions == (10, 20)
     assert log.dropped == {
         "blank_lines": 1,
+        "missing_ratings": 0,
         "people_below_min_person": 1,
         "ratings_of_people_below_min_person": 1,
         "actions_below_min_action": 1,

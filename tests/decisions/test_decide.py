@@ -321,7 +321,7 @@ VALID_ARRAYS = {**LABELLED, "offsets": [0, 1, 2], "action": [0, 1], "people": [1
     [
         (lpb.Histories.from_arrays, VALID_ROWS, {"person": [1]}, "person.*1"),
         (lpb.Histories.from_arrays, VALID_ROWS, {"action": ["tea", "gin"]}, "action 'gin'.*1 such row"),
-        (lpb.Histories.from_arrays, VALID_ROWS, {"reward": [1.0, float("nan")]}, "finite"),
+        (lpb.Histories.from_arrays, VALID_ROWS, {"reward": [1.0, float("inf")]}, "finite"),
         (lpb.Histories.from_arrays, VALID_ROWS, {"people": [1]}, "person 2"),
         (lpb.Histories.from_arrays, VALID_ROWS, {"people": [1, 2, 2]}, "differ"),
         (lpb.Histories.from_arrays, VALID_ROWS, {"person": [1, 2.5]}, r"person\[1\].*2\.5"),

@@ -154,10 +154,10 @@ RANKINGS = "# NUMBER ALTERNATIVES: 2\n# NUMBER VOTERS: 1\n# NUMBER UNIQUE ORDERS
         ("h.csv", HISTORY, {"out": "out.xlsx"}, r"\.parquet.*out\.xlsx"),
         ("h.csv", HISTORY, {"out": "nowhere/out.csv"}, "nowhere"),
         ("h.csv", HISTORY, {"people": "missing.csv"}, "missing.csv"),
-        ("h.csv", HISTORY, {"columns": {"person": "who"}}, "'who'"),
+        ("h.csv", HISTORY, {"reading": {"person": "who"}}, "'who'"),
         ("h.csv", HISTORY, {"seed": -1}, "seed.*-1"),
         ("h.csv", HISTORY + "1,jam,much\n", {}, r"h\.csv, line 3.*'much'"),
-        ("x.soc", RANKINGS, {}, r"x\.soc holds rankings"),
+        ("x.soc", RANKINGS, {}, r"action 2 of the history is not one"),
     ],
 )
 def test_invalid_files_and_arguments_raise(

@@ -124,6 +124,14 @@ def test_fewer_fitted_states_are_matched_repeatedly_and_top_overlap_counts_the_b
     assert match_orderings(PreferenceModel([range(20)]), half).top_overlap == 0.5
 
 
+def test_tiers_that_order_no_pair_otherwise_cost_half() -> None:
+    true = PreferenceModel([[[0, 1], 2, 3], [3, 2, 1, 0]])
+    matching = match_orderings(true, PreferenceModel([[3, 2, 1, 0], [0, 1, 2, 3]]), top=1)
+    assert matching.assignment.tolist() == [1, 0]
+    np.testing.assert_allclose(matching.errors, [1 / 6, 0.0])  # 1 − τ is twice the distance
+    assert matching.top_overlap == (0.5 + 1.0) / 2  # of two first actions, one is shared
+
+
 def test_different_actions_are_refused() -> None:
     with pytest.raises(InvalidInput, match="'b'"):
         match_orderings(PreferenceModel([[0, 1]], actions=["a", "b"]), PreferenceModel([[0, 1]], actions=["a", "c"]))

@@ -67,7 +67,7 @@ def test_explanations_have_plain_fits_and_intervals_of_untried_actions(data: st.
     for action, reward in history:
         agent.tell(action, reward)
     for fit in agent.explain().states:
-        ordering, theirs = list(fit.means), naive.fitted_means(model.orderings[fit.state], history)
+        ordering, theirs = list(fit.means), naive.fitted_means(naive.orders_of(model)[fit.state], history)
         assert ordering == model.orderings[fit.state].tolist()
         np.testing.assert_allclose([fit.means[a] for a in theirs], list(theirs.values()), rtol=0, atol=1e-9)
         assert fit.active == sum(len(block) - 1 for block in fit.blocks)

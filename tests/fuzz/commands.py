@@ -36,6 +36,7 @@ COMMANDS = (
     "inspect model.json",
     "policies",
     "data movielens 1m --from missing",
+    "model new --from experts.csv --out new.json",
     "data example --out example",
     "reproduce no-such-figure",
     "demo --draws 0",
@@ -47,7 +48,8 @@ GROUP: Any = typer.main.get_command(app)
 OPTIONS: dict[str, list[Any]] = {
     name: [
         option
-        for option in command.params
+        for one in getattr(command, "commands", {"": command}).values()  # of a group, or the command itself
+        for option in one.params
         if option.param_type_name == "option" and not {*option.opts, f"{name} {option.opts[-1]}"} & EXCLUDED
     ]
     for name, command in GROUP.commands.items()
@@ -118,6 +120,7 @@ def _rows(n_people: int, n_actions: int) -> str:
 FILES = {
     "log.csv": _rows(8, 4),
     "crowd.csv": _rows(24, 5),
+    "experts.csv": "expert,share,ordering\nann,1,tea > jam = 7\nbo,0.5,jam > tea\n",
     "history.csv": "person,action,reward\nann,tea,1\nann,jam,0.5\nbo,7,2\nann,tea,1.5\n",
 }
 

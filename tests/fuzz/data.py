@@ -20,6 +20,7 @@ IN_MEMORY = calls(
         action_=mostly(one_of("['tea', 'jam', 'tea']", "[1, 2, 1]", "[0.5, 1, 1]"), array()),
         rating_=mostly(one_of("[1, 2, 3]", "[1e100, -1e100, 0]", "[1e-320, 0, 1]"), array()),
         actions=_LABELS,
+        lower_is_better=one_of("False", "True"),
     ),
     matrix=kwargs(
         matrix_=mostly(one_of("[[1, nan, 3], [2, 2, nan]]", "np.eye(3)", "[[nan, nan]]"), array()),
@@ -36,7 +37,7 @@ IN_MEMORY = calls(
     histories=kwargs(
         person_=mostly(one_of("['ann', 'bo']", "[1, 2]", "np.array([3, 3])", "['x', 7]"), listed(text(), number())),
         action_=mostly(one_of("['tea', 'jam']", "['tea', 7]"), listed(mostly(ACTIONS), anything())),
-        reward_=mostly(one_of("[1.0, 2.0]", "np.array([0, 1])"), array()),
+        reward_=mostly(one_of("[1.0, 2.0]", "np.array([0, 1])", "[None, 2.0]", "[nan, nan]"), array()),
         actions_=mostly(one_of("MODEL", "['tea', 'jam', 7]")),
         people=mostly(one_of("['ann', 'bo', 'cy']", "[1, 2, 3]", "range(5)")),
     ),
@@ -55,7 +56,7 @@ def make_ratings(value: Any) -> Any:
     log = make(**arguments)
     repr(log)
     if kind == "histories":
-        return log.reward
+        return log.reward[~np.isnan(log.reward)], log.pending
     log.matrix()
     if np.any(log.counts > 1):
         lpb.fit_states(log, lpb.TwoStage(restarts=1), states=1, heldout=0, threads=1)

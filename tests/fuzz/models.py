@@ -19,6 +19,8 @@ MODEL_CALLS = calls(
         means=mostly(one_of("[[3, 2, 1], [1, 2, 3]]"), array()),
         utilities=mostly(one_of("[[0.9, 0.5, 0.1], [0, 0, 1]]"), array()),
         errors=mostly(one_of("[[0.1, 0.5, 0.1], [0, 0, 100]]"), array()),
+        rewards=mostly(one_of("'gaussian'", "'bernoulli'")),
+        lower_is_better=mostly(one_of("True", "False")),
         reward_range=mostly(one_of("(1, 5)", "[0.0, 0.0]"), array()),
         provenance=one_of("{'by': 'hand'}"),
     ),

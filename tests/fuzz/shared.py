@@ -62,7 +62,11 @@ LOG = _ratings(12, 4)
 CROWD = _ratings(30, 5)
 FITTED = lpb.fit_states(LOG, lpb.Em(restarts=1, max_steps=2), states=2, threads=1).model
 PAST = lpb.Histories.from_arrays(
-    ["ann", "ann", 3, -1], ["tea", 7, "jam", "tea"], [1.0, 0.0, 1.0, 1.0], MODEL, people=["ann", 3, -1, "new"]
+    ["ann", "ann", 3, -1, 3],
+    ["tea", 7, "jam", "tea", 7],
+    [1.0, 0.0, 1.0, 1.0, None],
+    MODEL,
+    people=["ann", 3, -1, "new"],
 )
 NAMES |= {"MODEL": MODEL, "BARE": BARE, "PEOPLE": PEOPLE, "SMALL": SMALL, "PAST": PAST}
 NAMES |= {"LOG": LOG, "CROWD": CROWD, "FITTED": FITTED}
@@ -73,7 +77,13 @@ MODELS = mostly(one_of("MODEL", "BARE"))
 POLICIES = one_of(
     *("lpb.LpbTS(MODEL)", "lpb.LpbTS(MODEL, rewards='bernoulli')", "lpb.LpbTS(MODEL, noise_known=False)"),
     *("lpb.LpbTS(MODEL, likelihood='incremental')", "lpb.MTS(MODEL)", "lpb.MUCB(MODEL)", "lpb.TS(MODEL)"),
-    *("lpb.TS(MODEL, top=True)", "lpb.UCB(MODEL)", "lpb.LpbPaired(MODEL)", "lpb.Uniform(MODEL, rewards='poisson')"),
+    *(
+        "lpb.TS(MODEL, top=True)",
+        "lpb.UCB(MODEL)",
+        "lpb.LpbOrderUcb(MODEL)",
+        "lpb.LpbPaired(MODEL)",
+        "lpb.Uniform(MODEL, rewards='poisson')",
+    ),
 )
 DUELLING = one_of("lpb.LpbDuel(MODEL)", "lpb.DoubleTS(MODEL)", "lpb.DoubleTS(MODEL, top=True)")
 

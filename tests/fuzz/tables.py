@@ -29,9 +29,13 @@ def in_pandas(frame: pl.DataFrame) -> Any:
 NAMES |= {"pl": pl, "in_pandas": in_pandas}
 CELLS = (
     *("1", "2", "ann", "tea", "3.5", "", " ", "nan", "inf", "1e400", "-1e101", "1e5", "0x10", '"a,b"', '"'),
+    *("NA", "-", "n/a", "2024-05-01", "2024-05-01T10:00+02:00"),
     *("é", "e\u0301", "\x00", "9" * 30, "x" * 1001, '12" x', '""', "1.0"),
 )
-HEADERS = ["person,action,rating", "userId,movieId,rating,timestamp", "a,b,c", "user,item,item,rating"]
+HEADERS = [
+    *("person,action,rating", "userId,movieId,rating,timestamp", "a,b,c", "user,item,item,rating"),
+    *("Respondent,Dish name,Rating (1-5)", "patient_id,treatment,outcome,when"),
+]
 
 
 @st.composite
@@ -65,6 +69,29 @@ def wide_tables(draw: st.DrawFn) -> bytes:
     return "\n".join(";".join(line) for line in lines).encode("utf-8", "replace")
 
 
+@st.composite
+def expert_tables(draw: st.DrawFn) -> bytes:
+    """Draw delimited text with the orderings of experts in one of the three forms."""
+    form = draw(st.sampled_from(["expert,share,ordering", "name,rank1,rank2,rank3", "expert,action,rank,weight"]))
+    header = form.split(",")
+    actions = ["tea", "jam", "7"]
+    cells = {
+        "ordering": st.permutations(actions).map(" > ".join) | st.sampled_from(["tea=jam>7", "tea", ">", "=", "7>7"]),
+        "rank": st.sampled_from(["1", "2", "2.5", "", "x"]),
+        "action": st.sampled_from(actions),
+        **dict.fromkeys(("share", "weight"), st.sampled_from(["1", "20%", "0", "0,5"])),
+    }
+    rows = []
+    for n in range(draw(st.integers(0, 5))):
+        row = [draw(cells.get(name.rstrip("123"), st.sampled_from(["ann", "bo", f"di{n}"]))) for name in header]
+        if form.startswith("name"):
+            row[1:] = draw(st.permutations(actions))
+        if draw(st.integers(0, 4)) == 0:
+            row[draw(st.integers(0, len(row) - 1))] = draw(st.sampled_from(CELLS))
+        rows.append(";".join(row))
+    return "\n".join([form.replace(",", ";"), *rows]).encode("utf-8", "replace")
+
+
 COLUMNS: tuple[Any, ...] = (
     *([1, 1, 2], ["a", "b", "a"], [1.5, None, 3.0], [True, False, True], [[1], [2], [3]], [None, None, None]),
     *([1.0, float("nan"), float("inf")], [2**63 - 1, -(2**63), 0], [b"x", b"y", b"z"], ["4,5", "3", ""]),
@@ -95,8 +122,15 @@ OPTIONS = one_of(
     *("dict(person='a', action='b', rating='c')", "dict(rank='rating')", "dict(layout='wide')"),
     *("dict(layout='rankings')", "dict(duplicates='mean')", "dict(duplicates='last')", "dict(decimal_comma=True)"),
     "dict(layout='wide', duplicates='last', decimal_comma=True)",
+    *("dict(missing='error')", "dict(lower_is_better=True)", "dict(time='timestamp', duplicates='last')"),
+    *("dict(time='time', layout='wide', duplicates='last')", "dict(ignore=['time'])", "dict(columns=['tea', 'jam'])"),
+    *("dict(columns=['tea', 'time'])", "dict(layout='rankings', ignore=['time', 'tea'])"),
 ) | st.tuples(
-    one_of("layout", "duplicates", "decimal_comma", "rank", "min_person", "rating", "unpack_limit"), anything()
+    one_of(
+        *("layout", "duplicates", "decimal_comma", "rank", "min_person", "rating", "unpack_limit", "missing", "time"),
+        *("columns", "ignore", "lower_is_better"),
+    ),
+    anything(),
 ).map(lambda pair: f"dict({pair[0]}={pair[1]})")
 """Options of `read_ratings`."""
 
@@ -134,6 +168,7 @@ def read_both_ways(source: Any, options: dict[str, Any]) -> lpb.Ratings:
     log = lpb.read_ratings(source, **options)
     with lpb.spill_ratings(source, **options) as chunks:
         assert (chunks.sha256, dict(chunks.dropped)) == (log.sha256, dict(log.dropped)), "another log on disk"
+        assert chunks.lower_is_better == log.lower_is_better
     return log
 
 
@@ -142,6 +177,31 @@ def read_file(value: Any) -> Any:
     name, data, options = value
     with temporary_file(name, data) as path:
         return read_both_ways(path, options).rating
+
+
+@st.composite
+def expert_sources(draw: st.DrawFn) -> str:
+    """Draw a table of experts, as a file or a frame, or a dict of orderings; and how unranked actions are treated."""
+    data = draw(expert_tables())
+    if draw(st.integers(0, 3)) == 0:
+        data = draw(changed_bytes(data))
+    columns = draw(st.tuples(*[st.sampled_from(COLUMNS)] * 2))
+    frame = f"pl.DataFrame({dict(zip(('expert', 'ordering'), columns, strict=True))!r}, strict=False)"
+    named = st.dictionaries(
+        st.sampled_from(["'ann'", "'bo'", "1"]), anything() | one_of("'tea > jam'", "['jam', 'tea']")
+    )
+    orderings = draw(named.map(lambda items: "{" + ", ".join(f"{k}: {v}" for k, v in items.items()) + "}"))
+    source = draw(st.sampled_from([source_of(data), source_of(data), source_of(data), frame, orderings]))
+    return f"[{source}, {draw(one_of(repr('error'), repr('last')))}]"
+
+
+@target("experts", expert_sources(), 2)
+def read_experts(value: Any) -> Any:
+    source, unranked = value
+    if not isinstance(source, bytes):
+        return lpb.model_from_experts(source, unranked=unranked).to_dict()
+    with temporary_file("experts.csv", source) as path:
+        return lpb.model_from_experts(path, unranked=unranked).to_dict()
 
 
 _MIXABLE = (pl.Int8, pl.Int64, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64)
@@ -241,12 +301,18 @@ def read_names_file(value: Any) -> Any:
         return read_names(path)
 
 
-_CELL = st.sampled_from(["ann", "3", "tea", "7", "jam", "1", "0.5", "nan", "", "1e400", '"', "\x00", "x" * 100])
+_CELL = st.sampled_from(["ann", "3", "tea", "7", "jam", "1", "0.5", "nan", "", "-", "1e400", '"', "\x00", "x" * 100])
 _ROWS = st.lists(st.lists(_CELL, min_size=2, max_size=4).map(",".join), max_size=6).map("\n".join)
 HISTORY_FILES = listed(
     _ROWS.map(lambda rows: repr(b"person,action,reward\nann,tea,1\n" + rows.encode()))
+    | _ROWS.map(lambda rows: repr(b"person,tea,jam,7\nann,5,,1\n" + rows.encode()))
+    | _ROWS.map(lambda rows: repr(b"person,rank1,rank2,rank3\nann,tea,jam,7\n" + rows.encode()))
     | one_of("b''", "b'\\xff\\xfe'", "b'x'"),
-    one_of("[]", "['--allowed', 'tea']", "['--allowed', ',']", "['--exclude-seen']", "['--unknown', 'skip']")
+    one_of(
+        *("[]", "['--allowed', 'tea']", "['--allowed', ',']", "['--exclude-seen']", "['--unknown', 'skip']"),
+        *("['--layout', 'wide']", "['--layout', 'rankings']", "['--time', 'action']", "['--ignore', 'tea']"),
+        *("['--rank', 'reward']", "['--columns', 'tea,jam', '--unknown', 'skip']"),
+    )
     | one_of("['--policy', 'lpbts', '--priors', 'history']", "['--policy', 'lpbts', '--people', 'history']"),
 )
 

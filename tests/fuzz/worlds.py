@@ -27,6 +27,8 @@ _WORLDS = {
         swap=mostly(floats(0, 1)),
         model_error=mostly(floats(0, 0.99), one_of("1", "1 - 1e-16", "1e-320")),
         noise_family=one_of("'normal'", "'student'"),
+        tiers=mostly(one_of("None"), integers(1, 8)),
+        break_ties=one_of("True", "False"),
     ),
     "MeansWorld": kwargs(
         "assumed_noise",

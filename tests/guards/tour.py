@@ -83,6 +83,9 @@ def policies() -> Iterator[tuple[str, lpb.Policy, Form]]:
     for i, (model, form) in enumerate(models):
         for name in SOME if i else POLICIES:
             yield name, POLICIES[name].build(lpb.policies.Setting(model, REWARDS["gaussian"], 6)), form
+    tiered = lpb.PreferenceModel(plain.orderings, tiers=[[2, 3]] * 3, means=means, taste=plain.taste)
+    for name in SOME:
+        yield name, POLICIES[name].build(lpb.policies.Setting(tiered, REWARDS["gaussian"], 6)), FORMS["plain"]
 
 
 def play(policy: lpb.Policy, form: Form) -> None:
@@ -171,6 +174,7 @@ def call_others() -> None:
     for world in (
         lpb.SyntheticWorld(states=3, actions=4),
         lpb.SyntheticWorld(states=3, actions=4, scale="different", gaps="steps", swap=0.5, model_error=0.5),
+        lpb.SyntheticWorld(states=3, actions=4, tiers=2),
     ):
         lpb.simulate(world, ["lpbts"], people=2, draws=2, rounds=3)
     bound_world(lpb.SyntheticWorld(states=3, actions=4), people=1)

@@ -280,3 +280,32 @@ def test_the_gain_of_factors_is_stated(score: float, words: str) -> None:
     about = {"score": score, "score_without": -1.3}
     taste = lpb.TasteModel(np.zeros(2), np.zeros((2, 0)), np.ones(2), about=about)
     assert words in taste_lines(TasteView.of(taste, "ab", 1))[0]
+
+
+def tiers_of(top: int, tiers: list[Any]) -> list[str]:
+    return [cell for row in state_table(inspect(lpb.PreferenceModel(tiers), top=top))[1] for cell in row[2:]]
+
+
+def test_tiers_are_shown_in_braces(tmp_path: Path) -> None:
+    tiers: list[Any] = [[["a", "b", "c"], "d", ["e", "f"]]]
+    assert tiers_of(3, tiers) == ["{a · b · c} · d · {e · f}"]
+    assert tiers_of(2, tiers) == ["{a · b · …}", "… {e · f}"]
+    assert tiers_of(1, tiers) == ["{a · …}", "… {… · f}"]
+    model = lpb.PreferenceModel([*tiers, [["e", "f", "a"], "d", "c", "b"]])
+    shown = in_one_line(inspected(model, tmp_path, "--out", str(tmp_path / "report")).stdout)
+    assert "{a · e · f} · d · c · b" in shown
+    assert "Braces: a tier" in shown
+    assert "{a · b · c}" in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    assert inspected_json(model, tmp_path)["states"][1]["tiers"] == [3, 1, 1, 1]
+
+
+def test_tiers_open_the_order_of_pairs_and_share_a_rank() -> None:
+    model = lpb.PreferenceModel([[[0, 1], 2, 3], [3, [0, 1, 2]]])
+    contrasts = inspect(model, top=4).contrasts
+    pair = next(pair for pair in contrasts.pairs if pair.first != 3 != pair.second)
+    assert set(pair.says_first) <= {0.5, 1.0, 0.0}
+    assert pair.chance_first[1] == 0.5
+    assert pair_table(contrasts)[1][contrasts.pairs.index(pair)][3] == "no state"
+    ranks = {d.action: (d.ranks, round(d.spread, 9)) for d in contrasts.disagreements}
+    assert ranks[3] == ((4, 1), 1.0)
+    assert ranks[0] == ((1, 2), 0.5)  # mid-ranks 1.5 and 3 of 4

@@ -26,6 +26,8 @@ INNER = {
     "fit.kernels.arrangements.scale_to_one",
     "fit.kernels.comparisons.group_sizes",
     "kernels.choices.pick_untried",
+    "kernels.kendall.inversions",
+    "kernels.kendall.sort_ties",
     "kernels.outcomes.first_wins",
     "kernels.random.below",
     "kernels.random.largest_normal",
@@ -34,9 +36,10 @@ INNER = {
     "kernels.random.student_quantile",
     "kernels.random.upper_quantile",
     "policies.rules.classical.largest_draw",
-    "policies.rules.double_thompson.gamma",
+    "kernels.random.gamma",
     "policies.rules.sample.challenger",
-    "simulation.kernels.active_constraints",
+    "policies.tiers.draw_in_tier",
+    "simulation.kernels.count_constraints",
 }
 """Kernels compiled alone that only other kernels call. Any other one needs a step of the tour."""
 

@@ -9,7 +9,7 @@ from scipy.stats import kendalltau
 from lpbandits.kernels.kendall import inversions, kendall_distances
 from lpbandits.model import PreferenceModel
 from tests import naive
-from tests.conftest import models
+from tests.conftest import models, tiered_models
 
 
 @pytest.mark.jitless
@@ -21,9 +21,10 @@ def test_inversions_equal_a_count_over_all_pairs(values: list[int]) -> None:
 
 
 @pytest.mark.jitless
-@given(models())
+@given(models() | tiered_models())
 def test_kendall_equals_its_twin(model: PreferenceModel) -> None:
-    twin = [[naive.kendall(y.tolist(), z.tolist()) for z in model.orderings] for y in model.orderings]
+    orders = naive.orders_of(model)
+    twin = [[naive.kendall(one, other) for other in orders] for one in orders]
     np.testing.assert_allclose(model.kendall, twin, rtol=1e-15)
 
 
@@ -32,5 +33,6 @@ def test_kendall_equals_scipys_tau(one: list[int], other: list[int]) -> None:
     orderings = np.array([one, other], dtype=np.int64)
     ranks = np.argsort(orderings, axis=1)
     tau = kendalltau(ranks[0], ranks[1]).statistic
-    share = kendall_distances(orderings, np.ascontiguousarray(ranks))[0, 1] / 36
+    share = kendall_distances(ranks, ranks, True)[0, 1] / 72
+    assert kendall_distances(ranks[:1], ranks, False).tolist() == [[0, share * 72]]
     np.testing.assert_allclose(share, (1 - tau) / 2, atol=1e-12)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import lpbandits as lpb
-from lpbandits.data.columns import BLANKS
+from lpbandits.data.columns.cells import BLANKS
 from lpbandits.model_parts.covariates import MISSING
 from lpbandits.people.covariates import CovariateTable, covariate_priors
 

@@ -119,6 +119,7 @@ def test_classes_and_names_give_equal_policies(name: str, settings: dict[str, An
         "lpb-ids": lpb.LpbIDS,
         "lpb-horizon": lambda m, **s: lpb.LpbHorizon(m, rounds=200, **s),
         "mts": lpb.MTS,
+        "lpb-order-ucb": lpb.LpbOrderUcb,
         "mucb": lpb.MUCB,
         "ts": lpb.TS,
         "ucb": lpb.UCB,

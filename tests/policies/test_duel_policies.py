@@ -10,9 +10,9 @@ from scipy import stats
 
 import lpbandits as lpb
 from lpbandits.errors import InvalidInput, NotSupported
+from lpbandits.kernels.random import gamma
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Policy, Setting, make_policy
-from lpbandits.policies.rules.double_thompson import gamma
 from lpbandits.simulation import rollout, simulate
 from lpbandits.views.tables import comparison
 from lpbandits.worlds import Population
@@ -61,8 +61,8 @@ def test_the_rollout_equals_an_agent_and_the_slow_twin(
             offered = None if shape is None else allowed
             gaps = population.means[p, allowed].max() - population.means[p, trace.plays[p, t, :2]]
             if name == "lpb-duel":
-                belief = naive.inverted(orderings, model.prior, history, None)
-                pair = naive_duel.two_states(orderings, belief, len(history), allowed, draw)
+                belief = naive.inverted(naive.orders_of(model), model.prior, history, None)
+                pair = naive_duel.two_states(naive.orders_of(model), belief, len(history), allowed, draw)
             else:
                 if policy.rule.top:
                     allowed = sorted({next(a for a in order if a in allowed) for order in orderings})
@@ -93,7 +93,7 @@ def test_the_posterior_counts_inversions_in_any_order(
     for winner, loser in data.draw(st.permutations(duels)):
         agents[1].tell_duel(winner, loser)
     np.testing.assert_array_equal(agents[0].posterior, agents[1].posterior)
-    expected = naive.inverted(model.orderings.tolist(), model.prior, duels, margin)
+    expected = naive.inverted(naive.orders_of(model), model.prior, duels, margin)
     np.testing.assert_allclose(agents[0].posterior, expected, atol=1e-12)
 
 

@@ -89,7 +89,7 @@ def test_unknown_noise_is_integrated_out(name: str) -> None:
 
     assert model.means is not None
     known = [dict(enumerate(row.tolist())) for row in model.means]
-    fitted = [naive.fitted_means(row, history) for row in model.orderings]
+    fitted = [naive.fitted_means(order, history) for order in naive.orders_of(model)]
     weights = model.prior * [evidence(mean_of) for mean_of in (known if name == "mts" else fitted)]
     posterior: FloatArray = agent_after(case.policy(model), history).posterior
     np.testing.assert_allclose(posterior, weights / weights.sum(), rtol=1e-7)

@@ -20,6 +20,7 @@ import lpbandits as lpb
 from lpbandits.paper.figures import FIGURES
 from lpbandits.policies.base import expected_rewards
 from lpbandits.policies.evidences import EVIDENCES
+from lpbandits.policies.posterior import play_best
 from lpbandits.policies.registry import POLICIES, Setting, make_policy
 from lpbandits.policies.rules import RULES
 from lpbandits.simulation import rollout
@@ -331,6 +332,35 @@ def test_invalid_settings_and_scratch_are_errors(kind: str, member: str, value: 
     parts = (part, lpb.rules.Sample()) if kind == "evidence" else (lpb.evidences.Refit(), part)
     with pytest.raises(lpb.InvalidInput, match=match):
         lpb.Policy(lpb.PreferenceModel([[0, 1], [1, 0]]), *parts)
+
+
+@pytest.mark.parametrize("ranks", [None, [[0, 1]], [[0, 1, 2], [2, 1, 0]], [[0, np.nan], [1, 0]]])
+def test_invalid_ranks_are_an_error(ranks: Any) -> None:
+    evidence = part_of("evidence", "return n", compiled=True)
+    type(evidence).ranks = lambda *_: ranks
+    with pytest.raises(lpb.InvalidInput, match=r"ranks\(\) of 'plugin'"):
+        lpb.Policy(lpb.PreferenceModel([[0, 1], [1, 0]]), evidence, lpb.rules.Sample())
+
+
+@dataclass(frozen=True)
+class BestOfFirst(lpb.policies.Rule):
+    """Play the best action of state 0."""
+
+    kind = "best-of-first"
+    plays_best = True
+
+    @staticmethod
+    @lpb.kernel
+    def choose(b: Any, n: int, offered: Any, seed: int, person: int, round_: int) -> int:
+        return play_best(b, n, 0, offered, seed, person, round_, 0)
+
+
+def test_a_rule_that_plays_the_best_draws_within_a_tier() -> None:
+    for tiers, plays in (([[[0, 1, 2], 3]], {0, 1, 2}), ([[0, 1, 2, 3]], {0})):
+        agent = lpb.Agent(lpb.Policy(lpb.PreferenceModel(tiers), lpb.evidences.Refit(), BestOfFirst()), seed=1)
+        assert {agent.ask() for _ in range(40)} == plays
+        with pytest.raises(lpb.NotSupported, match="tiers" if len(plays) > 1 else "'best-of-first'"):
+            agent.probabilities()
 
 
 @dataclass(frozen=True)

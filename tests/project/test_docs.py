@@ -22,6 +22,11 @@ BLOCK = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 COMMAND_LINE = re.compile(r"^    (?:\$ )?lpb (\w.*?)(?:\s+#.*)?$|`lpb (\w[^`]*)`", re.MULTILINE)
 
 
+def parameters_of(command: Any) -> list[Any]:
+    """Return the parameters of a command, or of all commands of a group."""
+    return [p for one in getattr(command, "commands", {"": command}).values() for p in one.params]
+
+
 def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
@@ -65,7 +70,8 @@ def test_a_command_page_has_an_example_its_options_with_defaults_and_exit_codes(
     assert all(len(row) == 3 and row[1] for row in rows_of(options)), "option, meaning, default"
     listed = {row[0].strip("`"): re.split("[ ;]", row[2].replace("`", ""))[0] for row in rows_of(options)[2:]}
     wanted = {
-        p.name.upper() if p.param_type_name == "argument" else max(p.opts, key=len): p for p in COMMANDS[name].params
+        p.name.upper() if p.param_type_name == "argument" else max(p.opts, key=len): p
+        for p in parameters_of(COMMANDS[name])
     }
     assert sorted(listed) == sorted(wanted)
     for option, parameter in wanted.items():
@@ -82,7 +88,7 @@ def test_command_lines_use_existing_options(page: Path) -> None:
     for block, inline in COMMAND_LINE.findall(page.read_text(encoding="utf-8")):
         name, *words = shlex.split(block or inline)
         assert name in COMMANDS
-        known = {option for parameter in COMMANDS[name].params for option in parameter.opts}
+        known = {option for parameter in parameters_of(COMMANDS[name]) for option in parameter.opts}
         assert {word for word in words if word.startswith("-")} <= known, f"lpb {name} {' '.join(words)}"
 
 

@@ -113,7 +113,7 @@ def test_active_constraints_equal_the_naive_twin(case: Case) -> None:
         return
     for p, state in enumerate(population.truth):
         history = list(zip(trace.actions[p].tolist(), trace.rewards[p].tolist(), strict=True))
-        counts = np.array([naive.active(row, history) for row in model.orderings])
+        counts = np.array([naive.active(order, history) for order in naive.orders_of(model)])
         others = np.delete(counts, state)
         np.testing.assert_allclose(trace.active[p], [counts.mean(), counts[state], others.mean()])
 

@@ -21,7 +21,7 @@ def constraints_of(people: Population, *, pinned: bool) -> Constraints:
     orderings, means = np.array(people.model.orderings), people.means[0]
     best = int(orderings[0, 0])
     others = np.flatnonzero(orderings[:, 0] != best)
-    return Constraints(orderings, others, means - means[best], best, pinned=pinned)
+    return Constraints(orderings[others], means - means[best], best, pinned=pinned)
 
 
 @pytest.mark.parametrize("pinned", [True, False])

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lpbandits as lpb
@@ -77,6 +78,19 @@ def test_the_reasons_name_the_averages_that_contradict_a_state() -> None:
     )
     assert "Calm prefers Rest, Drug A, Drug B. 0 of 3 pairs of averages agree; against it: Drug B (4.50) did" in text
     assert "calm <1% 60%" in text or re.search(r"calm \d% 60%", text)
+
+
+def test_a_tier_has_no_order_and_its_actions_share_the_chance_of_the_best() -> None:
+    model = lpb.PreferenceModel([[["tea", "jam"], "pie"], ["pie", ["tea", "jam"]]])
+    agent = lpb.Agent(lpb.LpbTS(model, noise=1.0), seed=7)
+    for outcome in (("tea", 4.0), ("jam", 2.0), ("pie", 1.0)):
+        agent.tell(*outcome)
+    text = text_of(lpb.report(agent))
+    assert "State 0 prefers tea or jam, pie. All averages are in this order, from tea (4.00) to pie (1.00)." in text
+    assert "State 1 prefers pie, tea or jam. 0 of 2 pairs of averages agree" in text
+    chances = chances_of_best(agent)
+    np.testing.assert_allclose([chances[a] for a in model.actions], agent.probabilities())
+    assert 0.5 < chances["tea"] < 0.95
 
 
 def test_equal_agents_have_equal_pages_and_a_path_is_written(tmp_path: Path) -> None:

@@ -167,6 +167,7 @@ class Agent(Shown):
         An outcome with an `id` (text or a whole number) counts once, however often it is delivered; the same id with
         another action or reward is an error. With a `decision`, or the id of one, the action is by default the one
         that was recommended, and the id of the outcome is that of the decision.
+        With a model of `lower_is_better`, low rewards are good, as in its log.
 
         Examples
         --------
@@ -188,7 +189,7 @@ class Agent(Shown):
         except KeyError:
             index = self.policy.index_of(action)
         if type(reward) is not float or not self._any_float or not -MAX_ABS_VALUE <= reward <= MAX_ABS_VALUE:
-            reward = self.policy.rewards.check(reward)
+            reward = self.policy.reward_of(reward)
         self._add(index, reward, id)
 
     def ask_pair(self, allowed: Sequence[Label] | None = None) -> tuple[Label, Label]:

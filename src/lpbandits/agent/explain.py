@@ -1,7 +1,9 @@
 """Explanations of a belief: posterior, expected rewards and forecasts in readable form."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from itertools import accumulate, groupby
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -29,14 +31,16 @@ class StateFit:
         The state and its posterior probability.
     means
         Expected reward of every action under this state, best first: the isotonic fit, with untried actions
-        interpolated, or the known means; for duels, the share of other actions that it is preferred to.
+        interpolated (in a tier with tried actions: their mean), or the known means; for duels, the share of other
+        actions that it is preferred to.
     blocks
         Groups of tried actions with equal expected reward, best first.
     active
-        Number of order constraints that hold with equality: tried actions minus blocks.
+        Number of order constraints that hold with equality: tried actions minus blocks. A block within one tier has
+        none.
     intervals
         For evidences that fit an order: per untried action, the (lowest, highest) mean that its tried neighbours in the
-        order allow; None is unbounded.
+        order allow, those of worse and better tiers; None is unbounded.
     """
 
     state: int
@@ -79,6 +83,12 @@ class Explanation(Shown):
     tried: dict[Label, tuple[int, float]]
     states: tuple[StateFit, ...]
     forecasts: dict[Label, Forecast] = field(default_factory=dict)
+    lower_is_better: bool = False
+    """Whether low rewards are good."""
+
+    def rank_key(self, mean: float) -> float:
+        """Return the key that sorts the best mean reward first."""
+        return mean if self.lower_is_better else -mean
 
     def to_dict(self) -> Json:
         """Return the explanation as a JSON object."""
@@ -120,7 +130,7 @@ class Explanation(Shown):
 
 
 def expected(policy: Policy, belief: Belief) -> FloatArray:
-    """Return m×k: the expected reward of each action under each state; 1×k without latent states.
+    """Return m×k: the expected reward of each action under each state, as the user's number; 1×k without latent states.
 
     >>> from lpbandits import LpbTS, PreferenceModel
     >>> policy = LpbTS(PreferenceModel([[0, 1], [1, 0]]))
@@ -129,22 +139,31 @@ def expected(policy: Policy, belief: Belief) -> FloatArray:
     """
     if not isinstance(policy, Policy):
         raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
-    return policy.expected(Belief.checked(policy, belief).copy())
+    rewards: FloatArray = _numbers(policy)(policy.expected(Belief.checked(policy, belief).copy()))
+    return rewards
 
 
 def explain(policy: Policy, belief: Belief) -> Explanation:
     """Return the explanation of a belief; without latent states, the tried actions and forecasts only."""
     labels = policy.model.actions
     counts, totals = belief.slots[layout.COUNT], belief.slots[layout.SUM]
+    number = _numbers(policy)
     tried = {
-        labels[a]: (int(counts[slot]), float(totals[slot] / counts[slot]))
+        labels[a]: (int(counts[slot]), number(float(totals[slot] / counts[slot])))
         for slot, a in enumerate(belief.actions.tolist())
     }
+    lower = policy.model.lower_is_better and policy.feedback == "rewards"
     if not policy.evidence.latent:
-        return Explanation(tried, (), _forecasts(policy, belief) if policy.evidence.predictive else {})
+        forecasts = _forecasts(policy, belief) if policy.evidence.predictive else {}
+        return Explanation(tried, (), forecasts, lower_is_better=lower)
     means = policy.expected(belief)
     states = [_state(policy, belief, z, means[z]) for z in range(len(means))]
-    return Explanation(tried, tuple(sorted(states, key=lambda state: -state.probability)))
+    return Explanation(tried, tuple(sorted(states, key=lambda state: -state.probability)), lower_is_better=lower)
+
+
+def _numbers(policy: Policy) -> Callable[[Any], Any]:
+    """Return the function that turns rewards into the user's numbers; what duels teach has no direction."""
+    return policy.model.oriented if policy.feedback == "rewards" else lambda reward: reward
 
 
 def _forecasts(policy: Policy, belief: Belief) -> dict[Label, Forecast]:
@@ -154,27 +173,40 @@ def _forecasts(policy: Policy, belief: Belief) -> dict[Label, Forecast]:
     lowest, highest = policy.model.reward_range or (-np.inf, np.inf)
     tried = belief.slots[layout.SUM, : belief.tried] / belief.slots[layout.COUNT, : belief.tried]
     lowest, highest = min([lowest, *tried.tolist()]), max([highest, *tried.tolist()])
-    bounds = np.clip([means, means - half, means + half], lowest, highest)
+    ends = (half, -half) if policy.model.lower_is_better else (-half, half)
+    bounds = _numbers(policy)(np.clip([means, *(means + end for end in ends)], lowest, highest))
     return {
         policy.model.actions[a]: Forecast(*bounds[:, a].tolist()) for a in np.argsort(-means, kind="stable").tolist()
     }
 
 
 def _state(policy: Policy, belief: Belief, z: int, means: FloatArray) -> StateFit:
-    labels = policy.model.actions
-    order = policy.model.orderings[z].tolist()
+    labels, ranks, number = policy.model.actions, policy.model.ranks[z].tolist(), _numbers(policy)
+    order = sorted(policy.model.orderings[z].tolist(), key=lambda a: (ranks[a], -means[a]))  # within a tier by mean
     known = set(belief.actions.tolist())
     tried = sorted((a for a in order if a in known), key=lambda a: -means[a])  # equal means keep the state's order
-    blocks = tuple(tuple(labels[a] for a in block) for _, block in groupby(tried, key=lambda a: means[a]))
-    observed = [float(means[a]) if a in known else None for a in order]
-    above = list(accumulate(observed, _latest))
-    below = list(accumulate(observed[::-1], _latest))[::-1]
-    bounds = zip(order, below, above, strict=True) if policy.evidence.fitted else ()
-    intervals = {labels[a]: (low, high) for a, low, high in bounds if a not in known}
-    by_label = {labels[a]: float(means[a]) for a in order}
-    probability = float(belief.states[layout.POSTERIOR, z])
-    return StateFit(z, probability, by_label, blocks, len(tried) - len(blocks), intervals)
+    blocks = [list(block) for _, block in groupby(tried, key=lambda a: means[a])]
+    active = sum(len(block) - 1 for block in blocks if ranks[block[0]] < ranks[block[-1]])
+    intervals: dict[Label, tuple[float | None, float | None]] = {}
+    if policy.evidence.fitted:
+        tiers = [list(tier) for _, tier in groupby(order, key=lambda a: ranks[a])]
+        above = _bounds(tiers, known, means)
+        below = _bounds([tier[::-1] for tier in tiers[::-1]], known, means)
+        if policy.model.lower_is_better:
+            below, above = (
+                {a: None if bound is None else number(bound) for a, bound in ends.items()} for ends in (above, below)
+            )
+        intervals = {labels[a]: (below[a], above[a]) for a in order if a not in known}
+    by_label = {labels[a]: float(number(means[a])) for a in order}
+    named = tuple(tuple(labels[a] for a in block) for block in blocks)
+    return StateFit(z, float(belief.states[layout.POSTERIOR, z]), by_label, named, active, intervals)
 
 
-def _latest(before: float | None, value: float | None) -> float | None:
-    return before if value is None else value
+def _bounds(tiers: list[list[int]], known: set[int], means: FloatArray) -> dict[int, float | None]:
+    """Return, for each action, the mean of the last tried action in earlier tiers; None without one."""
+    bounds: dict[int, float | None] = {}
+    latest: float | None = None
+    for tier in tiers:
+        bounds |= dict.fromkeys(tier, latest)
+        latest = next((float(means[a]) for a in reversed(tier) if a in known), latest)
+    return bounds

@@ -51,14 +51,14 @@ class OutcomeLog:
         return list(zip(self.actions, self.outcomes, strict=True))
 
     def named(self, row: Row) -> tuple[Label, Any]:
-        """Return a row with labels of actions."""
-        labels = self._policy.model.actions
-        return labels[row[0]], labels[int(row[1])] if self._duels else row[1]
+        """Return a row with the label of the action, and the user's number or the label of the loser."""
+        model = self._policy.model
+        return model.actions[row[0]], model.actions[int(row[1])] if self._duels else model.oriented(row[1])
 
     def checked(self, label: Any, outcome: Any) -> Row:
         """Return a validated row of an outcome given by labels."""
         action = self._policy.index_of(label)
-        return action, self._policy.index_of(outcome) if self._duels else self._policy.rewards.check(outcome)
+        return action, self._policy.index_of(outcome) if self._duels else self._policy.reward_of(outcome)
 
     def is_repeat(self, id_: Hashable, action: int, outcome: float) -> bool:
         """Return whether this outcome was added with this id; raise if another outcome was."""

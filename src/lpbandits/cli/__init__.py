@@ -18,6 +18,7 @@ from lpbandits.cli.decide import decide
 from lpbandits.cli.evaluate import evaluate
 from lpbandits.cli.fit import fit
 from lpbandits.cli.inspect import inspect
+from lpbandits.cli.model import model
 from lpbandits.cli.options import Command
 from lpbandits.cli.policies import policies
 from lpbandits.cli.reproduce import reproduce
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 for command in (demo, simulate, policies, fit, inspect, evaluate, decide, reproduce, data, bound):
     app.command(cls=Command)(command)
+app.add_typer(model, name="model")
 
 
 def _show_version(wanted: bool) -> None:

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 def decide(
+    context: typer.Context,
     history: Path = typer.Argument(
-        help="Outcomes of people, one per row: CSV or TSV (may be gzipped), or one or many Parquet files."
+        help="Outcomes of people, in any layout and format of a log; a row without a reward is pending."
     ),
     model: Path = typer.Option(..., help="Model file, as written by `lpb fit`."),
     out: Path | None = typer.Option(None, help="File for the decisions, **.parquet** or **.csv**."),
@@ -57,9 +58,16 @@ def decide(
         200, help="Planned number of rounds per person, those of the history included, for policies that plan."
     ),
     explore: float = typer.Option(0.0, help="Minimum probability of each allowed action, as in a randomised trial."),
-    person: str | None = typer.Option(None, help="Column of the person; found by its name by default."),
-    action: str | None = typer.Option(None, help="Column of the action; found by its name by default."),
-    rating: str | None = typer.Option(None, help="Column of the reward; found by its name by default."),
+    layout: options.Layout = "auto",
+    person: options.Person = None,
+    action: options.Action = None,
+    rating: options.Rating = None,
+    rank: options.Rank = None,
+    time: options.Time = None,
+    columns: options.Columns = None,
+    ignore: options.Ignore = None,
+    decimal_comma: options.DecimalComma = False,
+    unpack_limit: options.UnpackLimit = None,
     seed: options.Seed = 0,
     plugin: options.Plugins = None,
     jobs: options.Jobs = None,
@@ -90,7 +98,7 @@ def decide(
             chosen,
             history,
             out=out,
-            columns={"person": person, "action": action, "rating": rating},
+            reading=options.read_options(context),
             allowed=allowed,
             exclude_seen=exclude_seen,
             people=people,
@@ -102,6 +110,7 @@ def decide(
             threads=threads,
             progress=report,
         )
+    options.note_layout(summary.layout, layout)
     if as_json:
         print_json(summary.to_dict())
     else:
@@ -121,6 +130,7 @@ def _show(summary: "Summary") -> None:
     title = f"{summary.decided:,} of {pluralize(summary.people, 'person', 'people')}, by {summary.policy}"
     print_table(title, ["most chosen", "people", "share"], rows)
     counts = {"without history": summary.without_history, "no action left": summary.nothing_left}
+    counts["pending outcomes (given, but not evidence)"] = summary.pending
     counts |= {f"skipped {what}": count for what, count in summary.skipped.items()}
     counts |= {"with a prior of their own": summary.with_prior, "priors of other people": summary.unknown_priors}
     parts = [f"{what}: {count:,}" for what, count in counts.items() if count]

@@ -54,7 +54,12 @@ def evaluate(
     action: options.Action = None,
     rating: options.Rating = None,
     rank: options.Rank = None,
+    time: options.Time = None,
+    columns: options.Columns = None,
+    ignore: options.Ignore = None,
     duplicates: options.Duplicates = "error",
+    missing: options.Missing = "skip",
+    lower_is_better: options.LowerIsBetter = False,
     decimal_comma: options.DecimalComma = False,
     min_person: options.MinPerson = 0,
     min_action: options.MinAction = 0,
@@ -94,7 +99,10 @@ def evaluate(
             )
         kinds = loaded.covariates.column_kinds if loaded is not None and new_people and loaded.covariates else None
         table = CovariateTable.read(people, kinds=kinds, person=person, decimal_comma=decimal_comma)
-    log, seconds = options.read_log(ratings, **options.read_options(context))
+    reading = options.read_options(context)
+    if loaded is not None and loaded.lower_is_better:
+        reading["lower_is_better"] = True
+    log, seconds = options.read_log(ratings, **reading)
     with progress_bar(note=COMPILES) as report:
         evaluation = run(
             log,
@@ -132,7 +140,7 @@ def evaluate(
         files = {"report": None if out is None else out / "report.html", "model": model}
         print_json({**evaluation.to_dict(), "seconds": times, **files})
     else:
-        _show(evaluation, out, model)
+        _show(evaluation, out, model, lower_is_better=log.lower_is_better)
     if fault is not None:
         raise fault
 
@@ -154,11 +162,12 @@ def _add_verdict(loaded: "PreferenceModel", evaluation: "Evaluation", path: Path
     return None
 
 
-def _show(evaluation: "Evaluation", out: Path | None, model: Path | None) -> None:
+def _show(evaluation: "Evaluation", out: Path | None, model: Path | None, *, lower_is_better: bool) -> None:
     from lpbandits.evaluation.results import titled
     from lpbandits.views.evaluation_report import describe, group_table, loss_summary, score_table
 
-    rule = "Scores: 0 is a person's mean rating, 1 is one standard deviation above it."
+    better = "below" if lower_is_better else "above"
+    rule = f"Scores: 0 is a person's mean rating, 1 is one standard deviation {better} it."
     columns, rows = score_table(evaluation)
     print_table(describe(evaluation), columns, rows, note=rule, spare=("± se", *columns[1:-4]))
     if evaluation.candidate is not None:

@@ -1,9 +1,9 @@
 """`lpb fit`: from a log of ratings to a model."""
 
 import contextlib
-import time
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -28,7 +28,12 @@ def fit(
     action: options.Action = None,
     rating: options.Rating = None,
     rank: options.Rank = None,
+    time: options.Time = None,
+    columns: options.Columns = None,
+    ignore: options.Ignore = None,
     duplicates: options.Duplicates = "error",
+    missing: options.Missing = "skip",
+    lower_is_better: options.LowerIsBetter = False,
     decimal_comma: options.DecimalComma = False,
     method: str = typer.Option(
         "mixture",
@@ -114,7 +119,7 @@ def fit(
     estimator = METHODS[method](**settings)
     chosen_workers = options.workers_of(jobs, backend, address)
     most = None if max_memory is None else validate.as_bytes(max_memory, "--max-memory")
-    started = time.perf_counter()
+    started = perf_counter()
     with contextlib.ExitStack() as stack:
         with progress_bar() as report:
             opened = open_ratings(
@@ -126,7 +131,7 @@ def fit(
                 **options.read_options(context),
             )
             log = stack.enter_context(opened)
-        read_seconds = time.perf_counter() - started
+        read_seconds = perf_counter() - started
         options.note_layout(log.layout, layout)
         note = slow_note(log) if method == "em" else None
         if note:
@@ -157,7 +162,7 @@ def fit(
     if as_json:
         print_json(result.report.to_dict() | {"out": out, "assignments": assignments})
     else:
-        _show(result, ratings, out, assignments)
+        _show(result, ratings, time, out, assignments)
 
 
 def _show_covariates(covariates: "Json | None") -> None:
@@ -175,7 +180,7 @@ def _show_covariates(covariates: "Json | None") -> None:
         say(f"  column {display(name)} is not used: {display(why)}")
 
 
-def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | None) -> None:
+def _show(result: "Fit", ratings: Path, time: str | None, out: Path | None, assignments: Path | None) -> None:
     from lpbandits.inspection.facts import noise_line, taste_lines
     from lpbandits.inspection.inspect import CURVE_NOTE, PAIR_NOTE, curve_table, inspect, state_table
 
@@ -184,9 +189,8 @@ def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | No
         f"{report.sizes}, {pluralize(round(report.comparisons), 'comparison')}",
         style="bold",
     )
-    for reason, count in report.dropped.items():
-        if count:
-            say(f"  dropped {reason.replace('_', ' ').replace('min ', '--min-')}: {count:,}")
+    for line in options.dropped_lines(report.dropped, time):
+        say(f"  {line}")
     inspection = inspect(result.model, top=4)
     if inspection.fit.curve:
         print_table(
@@ -212,7 +216,10 @@ def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | No
     if report.named:
         say(f"Names: {report.named:,} of {pluralize(report.actions, 'action')}")
     _show_covariates(report.covariates)
-    for line in [*noise_line(inspection.noise), *taste_lines(inspection.taste)]:
+    for line in [
+        *noise_line(inspection.noise, lower_is_better=inspection.lower_is_better),
+        *taste_lines(inspection.taste),
+    ]:
         say(line)
     for warning in report.warnings:
         say(f"warning: {display(options.known_only(warning), LINE)}", style="yellow")

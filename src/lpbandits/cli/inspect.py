@@ -63,14 +63,15 @@ def inspect(
 
 def _show_states(inspection: "Inspection", source: str) -> None:
     from lpbandits.inspection.facts import fit_lines, noise_line
-    from lpbandits.inspection.inspect import place_note, place_table, state_table
+    from lpbandits.inspection.inspect import place_note, place_table, state_table, tier_note
 
     print_table(f"{source}: {inspection.sizes}", *state_table(inspection), spare=SPARE)
     if any(s.unknown for s in inspection.states):
         say("Actions never compared in a state are left out of its lists and of everything below.", style="dim")
     if inspection.silence:
         say(inspection.silence, style="yellow")
-    for line in [*fit_lines(inspection.fit), *noise_line(inspection.noise)]:
+    noise = noise_line(inspection.noise, lower_is_better=inspection.lower_is_better)
+    for line in [*tier_note(inspection), *fit_lines(inspection.fit), *noise]:
         say(line)
     few = inspection.first(MAX_STATE_COLUMNS)
     columns, rows = place_table(few)

@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import fields
 from pathlib import Path
@@ -84,9 +84,25 @@ Person = Annotated[str | None, typer.Option(help="Column that holds the person; 
 Action = Annotated[str | None, typer.Option(help="Column that holds the action; found by its name by default.")]
 Rating = Annotated[str | None, typer.Option(help="Column that holds the rating; found by its name by default.")]
 Rank = Annotated[str | None, typer.Option(help="Column that holds a rank, 1 the best, instead of a rating.")]
+Time = Annotated[
+    str | None,
+    typer.Option(help="Column that holds the time of a rating, number or ISO date: **last** then means the latest."),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(help="Comma-separated columns of a wide table that are actions. Default: all but the person's."),
+]
+Ignore = Annotated[str | None, typer.Option(help="Comma-separated columns that are not read, such as **age,sex**.")]
 Duplicates = Annotated[
     str,
-    typer.Option(help="A person's second rating of an action: **error**, keep the **last** row, or the **mean**."),
+    typer.Option(
+        help="A person's second rating of an action: **error**, keep the **last** (row, or with --time the latest), or "
+        "the **mean**."
+    ),
+]
+Missing = Annotated[str, typer.Option(help="Rows without a rating: **skip** and count them, or **error**.")]
+LowerIsBetter = Annotated[
+    bool, typer.Option("--lower-is-better", help="Low ratings are good, such as pain scores. The model remembers it.")
 ]
 DecimalComma = Annotated[bool, typer.Option("--decimal-comma", help="Read 4,5 as 4.5.")]
 MinPerson = Annotated[int, typer.Option(help="Keep people with at least this many ratings.")]
@@ -162,6 +178,9 @@ def read_log(source: Path, **options: Any) -> "tuple[Ratings, float]":
     with progress_bar("reading"):
         log = read_ratings(source, **options)
     note_layout(log.layout, options.get("layout", "auto"))
+    for line in dropped_lines(log.dropped, options.get("time")):
+        if not line.startswith("dropped"):
+            typer.echo(f"note: {line}", err=True)
     return log, time.perf_counter() - start
 
 
@@ -171,12 +190,37 @@ def note_layout(layout: str, requested: str) -> None:
         typer.echo(known_only(f"note: read as {layout}: {_LAYOUTS[layout]} (see --layout)"), err=True)
 
 
+def dropped_lines(dropped: Mapping[str, int], time: str | None) -> list[str]:
+    """Return what reading a log did to its rows, a line for each reason.
+
+    >>> dropped_lines({"missing_ratings": 2, "blank_lines": 0, "people_below_min_person": 1}, None)
+    ['skipped rows without a rating: 2 (--missing error: refuse them)', 'dropped people below --min-person: 1']
+    """
+    latest = (
+        "the last row counts; --time COLUMN: the latest" if time is None else f"the latest by {display(time)} counts"
+    )
+    words = {
+        "missing_ratings": "skipped rows without a rating: {:,} (--missing error: refuse them)",
+        "repeated_ratings": f"skipped repeated ratings: {{:,}} ({latest})",
+        "averaged_ratings": "averaged repeated ratings: {:,} (with the others of the same person and action)",
+    }
+    return [
+        words[reason].format(count)
+        if reason in words
+        else f"dropped {reason.replace('_', ' ').replace('below min ', 'below --min-')}: {count:,}"
+        for reason, count in dropped.items()
+        if count
+    ]
+
+
 def read_options(context: typer.Context) -> dict[str, Any]:
-    """Return the options of `ReadOptions` from a command line."""
+    """Return the options of `ReadOptions` that a command has."""
     from lpbandits import validate
     from lpbandits.data import ReadOptions
 
-    options = {field.name: context.params[field.name] for field in fields(ReadOptions)}
+    options = {field.name: context.params[field.name] for field in fields(ReadOptions) if field.name in context.params}
+    options["columns"] = None if options["columns"] is None else split_list(options["columns"])
+    options["ignore"] = split_list(options["ignore"] or "")
     if options["unpack_limit"] is not None:
         options["unpack_limit"] = validate.as_bytes(options["unpack_limit"], "--unpack-limit")
     return options

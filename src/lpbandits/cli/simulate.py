@@ -21,7 +21,7 @@ SPARE = ("knows", "median", "sd", "5-95 %")
 
 WORLD_OPTIONS = (
     *("states", "actions", "scale", "gap", "jitter", "noise", "base", "spread", "gaps", "swap"),
-    *("model_error", "assumed_noise", "noise_family", "model", "rewards", "log", "least"),
+    *("model_error", "assumed_noise", "noise_family", "tiers", "break_ties", "model", "rewards", "log", "least"),
 )
 """Options that are settings of worlds."""
 
@@ -64,6 +64,13 @@ def simulate(
     model_error: float = typer.Option(0.0, help="Error of the model's orderings: mean of 1 − Kendall's τ, below 1."),
     assumed_noise: float | None = typer.Option(None, help="Noise that policies assume; default the true noise."),
     noise_family: str = typer.Option("normal", help="Distribution of noise: **normal** or **student** (heavy tails)."),
+    tiers: int | None = typer.Option(
+        None,
+        help="Size of the tiers of each state's ordering, of which the last may be smaller; people differ within them.",
+    ),
+    break_ties: bool = typer.Option(
+        False, "--break-ties", help="Give policies a random order within each tier instead of the tiers."
+    ),
     explore: float = typer.Option(0.0, help="Minimum probability of every allowed action; at most 1 / actions."),
     world: str | None = typer.Option(
         None,
@@ -72,6 +79,7 @@ def simulate(
     ),
     model: Path | None = typer.Option(None, help="Model file."),
     log: Path | None = typer.Option(None, help="Log of ratings, for --world replay."),
+    missing: options.Missing = "skip",
     least: int = typer.Option(20, help="Minimum number of ratings of a replayed person; at least --rounds."),
     rewards: str | None = typer.Option(
         None,
@@ -104,8 +112,10 @@ def simulate(
     duels = feedback == "duels"
     unused = ("first", "assumed_noise") if duels else ("comparison",)
     options.reject(context, unused, f"has no effect for {feedback}; remove it")
+    if log is None:
+        options.reject(context, ["missing"], "needs --log")
     chosen = world or ("replay" if log is not None else "means" if model is not None else "synthetic")
-    place = world_of(chosen, {k: v for k, v in options.given(context).items() if k in WORLD_OPTIONS}, settings)
+    place = world_of(chosen, {k: v for k, v in options.given(context).items() if k in WORLD_OPTIONS}, settings, missing)
     if duels:
         place = DuellingWorld(place, comparison)
     if out is not None:
@@ -170,8 +180,11 @@ def demo(
     say(f"\nPicture: {display(out / 'regret.png', None)}\nReport:  {display(out / 'report.html', None)}")
 
 
-def world_of(name: str, chosen: dict[str, Any], settings: list[str]) -> "World":
-    """Build a world from options; an option that the world does not have is an error."""
+def world_of(name: str, chosen: dict[str, Any], settings: list[str], missing_ratings: str) -> "World":
+    """Build a world from options; an option that the world does not have is an error.
+
+    A log is read as that of the model: low ratings are good if they are good for the model.
+    """
     from lpbandits import validate
     from lpbandits.model import PreferenceModel
     from lpbandits.policies.registry import load_outside
@@ -202,7 +215,8 @@ def world_of(name: str, chosen: dict[str, Any], settings: list[str]) -> "World":
     if "rewards" in takes:
         _set_rewards(chosen, factory)
     if "log" in chosen:
-        chosen["log"], _ = options.read_log(chosen["log"])
+        lower = "model" in chosen and chosen["model"].lower_is_better
+        chosen["log"], _ = options.read_log(chosen["log"], missing=missing_ratings, lower_is_better=lower)
     try:
         world: World = factory(**chosen)
     except TypeError as error:

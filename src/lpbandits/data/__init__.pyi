@@ -1,5 +1,5 @@
 from .chunked import ChunkedRatings as ChunkedRatings
-from .columns import ReadOptions as ReadOptions
+from .columns.options import ReadOptions as ReadOptions
 from .histories import Histories as Histories
 from .ratings import Ratings as Ratings
 from .reader import open_ratings as open_ratings

@@ -103,7 +103,8 @@ class Blocks:
             action[rows], rating[rows] = block_action, block_rating
             start += len(block_action)
         labels = tuple(log.people[n] for n in people.tolist())
-        return Ratings.trusted(offsets, action, rating, labels, log.actions, log.layout)
+        lower = log.lower_is_better
+        return Ratings.trusted(offsets, action, rating, labels, log.actions, log.layout, lower_is_better=lower)
 
     def map(self, stage: Callable[..., T], *common: Any, per_person: Sequence[Any] = ()) -> Iterator[T]:
         """Yield `stage(block, threads, *common, *arrays)` for every block, in order.

@@ -32,7 +32,7 @@ class ChunkedRatings:
         Number of ratings per person.
     edges
         Block b holds the people edges[b] to edges[b + 1] − 1.
-    people, actions, dropped, layout
+    people, actions, dropped, layout, lower_is_better
         As in `Ratings`.
     scratch
         Maximum size of the folder in bytes while the log was read.
@@ -58,6 +58,7 @@ class ChunkedRatings:
     dropped: Mapping[str, int]
     layout: str
     scratch: int
+    lower_is_better: bool = False
 
     def __len__(self) -> int:
         return int(self.counts.sum())

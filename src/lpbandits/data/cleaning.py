@@ -3,8 +3,9 @@
 Each step processes one bucket at a time: all ratings of some of the people. A log in memory is one bucket.
 """
 
+import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +14,18 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lpbandits import validate
-from lpbandits.data.columns import ReadOptions, clipped, comma_hint, is_text, number
+from lpbandits.data.columns.cells import BLANKS, clipped, is_blank, is_text, number
+from lpbandits.data.columns.options import ReadOptions
+from lpbandits.data.columns.times import time_number
+from lpbandits.data.faults import (
+    MAX_SEARCHED,
+    NOT_FINITE,
+    all_problems,
+    label_faults,
+    repeat_error,
+    repeats_among,
+    value_faults,
+)
 from lpbandits.data.layouts import LongTable, to_long
 from lpbandits.data.spill import Codes
 from lpbandits.data.tables import Table
@@ -24,6 +35,9 @@ from lpbandits.typing import Int32Array, IntArray, Label
 
 ROW = np.dtype([("row", "i8"), ("person", "i4"), ("action", "i4"), ("rating", "f8")])
 """A rating with the indices of its person and action, and its row in the source."""
+
+TIMED_ROW = np.dtype([*ROW.descr, ("time", "f8")])
+"""The same with its time."""
 
 REASONS = (
     "people_below_min_person",
@@ -40,78 +54,88 @@ MAX_REPEATS = 2**20
 Bucket = Sequence[NDArray[Any]]
 """Persons (or counts per person), actions and ratings, sorted by person and action."""
 
-BLANK = r"^[\s\x1c-\x1f]*$"
-"""Text that is empty or all white space, as `str.strip` defines it."""
 
+def clean_rows(
+    table: Table, options: ReadOptions, *, known: Collection[str] | None = None, pending: bool = False
+) -> LongTable:
+    """Validate all rows of a table; return row, person, action, rating and, if named, time, with valid values.
 
-def clean_rows(table: Table, options: ReadOptions) -> LongTable:
-    """Validate all rows of a table in one pass; return row, person, action and rating with valid values."""
+    With `pending`, rows without a rating are kept, with null. `known` is that of `to_long`.
+    """
     with table.readable():
-        long = to_long(table, options)
-        rows, word = long.rows, "rank" if long.ranks else "rating"
-        schema = rows.collect_schema()
+        long = to_long(table, options, known)
+        schema, word = long.rows.collect_schema(), "rank" if long.ranks else "rating"
+        if long.ranks and options.lower_is_better:
+            raise InvalidInput(f"lower_is_better must be False for rankings, and {table.name} holds rankings")
         if not (is_text(schema["rating"]) or schema["rating"].is_numeric() or schema["rating"] == pl.Null):
             raise InvalidInput(
                 f"the {word}s of {table.name} must be numbers, got {schema['rating']} values; name another column, or "
                 "write them as numbers"
             )
-        value = number(pl.col("rating"), schema["rating"], decimal_comma=options.decimal_comma)
-        outside = value.is_finite() & (value.abs() > validate.MAX_ABS_VALUE)
+        skips = options.missing == "skip" and not pending
         faults = {
             **label_faults("person", schema["person"]),
             **label_faults("action", schema["action"]),
-            f"{word} is missing": pl.col("rating").is_null() | value.is_nan(),
-            f"{word} is not a finite number": pl.col("rating").is_not_null() & (value.is_null() | value.is_infinite()),
-            f"{word} is not within ±{validate.MAX_ABS_VALUE:g}": outside,
+            **value_faults(word, may_be_missing=skips or pending),
         }
-        faults = {what: test.fill_null(False) & ~pl.col("blank") for what, test in faults.items()}
-        checked = (
-            rows.select(
-                pl.col("blank").sum(),
-                *(all_integers(role, schema[role], table).alias(role) for role in ("person", "action")),
-                *(pl.col("row").filter(test).min().alias(what) for what, test in faults.items()),
-            )
-            .collect(engine="streaming")
-            .row(0, named=True)
-        )
-        first = {what: checked[what] for what in faults if checked[what] is not None}
-        if first:
-            what = min(first, key=lambda fault: first[fault])
-            raise _row_error(table, long, what, rows.filter(faults[what]), first[what])
+        if "time" in schema:
+            faults["time is not a number or a date"] = pl.col("moment").is_null()
+        for words in (False, True):  # few tables have words for a missing rating, and comparing them takes long
+            rows = _with_values(long.rows, options, skips=skips, words=words)
+            checked = _check(table, rows, schema, faults)
+            if not (is_text(schema["rating"]) and checked[f"{word} {NOT_FINITE}"]):
+                break
         labels = [label_expr(role, schema[role], integers=checked[role]) for role in ("person", "action")]
-    lines = rows.filter(~pl.col("blank")) if checked["blank"] else rows  # without a filter polars skips row groups
+        found = {what: test.fill_null(False) & pl.col("used") for what, test in faults.items() if checked[what]}
+        if found:
+            repeats = []
+            if options.duplicates == "error" and not pending and checked["rows"] <= MAX_SEARCHED:
+                valid = rows.filter(pl.col("used") & ~pl.any_horizontal(*found.values()))
+                repeats = repeats_among(table, valid.select("row", *labels))
+            raise all_problems(table, replace(long, rows=rows), found, repeats)
+    rating = pl.col("number")
+    if options.lower_is_better:
+        rating = pl.when(rating == 0).then(0.0).otherwise(-rating)  # 0.0 - x is -0.0 in polars
+    times = {"time": pl.col("moment")} if "time" in schema else {}
+    unused = checked["blank"] or checked["missing"]  # without a filter polars skips row groups
+    lines = rows.filter(pl.col("used")) if unused else rows
     dropped = {**long.dropped, "blank_lines": int(checked["blank"]) + long.dropped.get("blank_lines", 0)}
-    return replace(long, rows=lines.select("row", *labels, value.alias("rating")), dropped=dropped)
+    if long.layout == "long" and skips:
+        dropped["missing_ratings"] = int(checked["missing"])
+    return replace(long, rows=lines.select("row", *labels, rating=rating, **times), dropped=dropped)
 
 
-def _row_error(table: Table, long: LongTable, what: str, invalid: pl.LazyFrame, row: int) -> InvalidInput:
-    """Return the error for invalid rows, of which `row` is the first."""
-    first = invalid.filter(pl.col("row") == row).head(1).collect().row(0, named=True)
-    n_invalid = invalid.select(pl.len()).collect(engine="streaming").item()
-    count = pluralize(n_invalid, "such row" if long.layout == "long" else "such rating")
-    remedy = comma_hint(first["rating"]) or "correct or remove the row"
-    if long.layout == "wide" and "rating" in what:
-        what = what.replace("rating", f"rating of {first['action']!r}")
-        remedy = comma_hint(first["rating"]) or "correct it, or drop the column if it is not an action"
-    value = first[what.partition(" ")[0]] if what.startswith(("person", "action")) else first["rating"]
-    shown = what.replace(" is not", f" is {value!r}, not")
-    return InvalidInput(f"{table.place(row)}: {shown} ({count} in all); {remedy}")
+def _with_values(rows: pl.LazyFrame, options: ReadOptions, *, skips: bool, words: bool) -> pl.LazyFrame:
+    """Add the `number` of each rating, the `moment` of its time, and whether a row is `absent` and `used`.
+
+    Without `words`, only empty cells and NaN are absent ratings.
+    """
+    schema = rows.collect_schema()
+    rating = schema["rating"]
+    values = {"number": number(pl.col("rating"), rating, decimal_comma=options.decimal_comma)}
+    if "time" in schema:
+        values["moment"] = _times(rows, schema["time"], options)
+    absent = (is_blank("rating", rating, BLANKS if words else ()) | pl.col("number").is_nan()).fill_null(False)
+    rows = rows.with_columns(**values).with_columns(absent=absent)
+    return rows.with_columns(used=~pl.col("blank") & ~(pl.col("absent") & skips))
 
 
-def label_faults(role: str, dtype: pl.DataType) -> dict[str, pl.Expr]:
-    """Return what may be wrong with the labels of a column (docs/files.md, Labels), and the rows where it is."""
-    column = pl.col(role)
-    if is_text(dtype):
-        text = column.cast(pl.String)
-        return {
-            f"{role} is missing": column.is_null() | clipped(column).str.contains(BLANK),
-            f"{role} has a null character": text.str.contains("\0", literal=True),
-            f"{role} has more than {validate.MAX_LABEL_BYTES:,} bytes": text.str.len_bytes() > validate.MAX_LABEL_BYTES,
-        }
-    if dtype.is_float():
-        fraction = column.is_infinite() | (column.is_finite() & (column != column.round()))
-        return {f"{role} is missing": column.is_null() | column.is_nan(), f"{role} is not a whole number": fraction}
-    return {f"{role} is missing": column.is_null()}
+def _check(table: Table, rows: pl.LazyFrame, schema: pl.Schema, faults: Mapping[str, pl.Expr]) -> dict[str, Any]:
+    """Count rows, blank and skipped ones, and return which faults occur and which labels are integers."""
+    used, roles = pl.col("used"), ("person", "action")
+    counts = {"rows": pl.len(), "blank": pl.col("blank").sum(), "missing": (~used & ~pl.col("blank")).sum()}
+    integers = {role: all_integers(role, schema[role], table, used) for role in roles}
+    found = {what: (test & used).any() for what, test in faults.items()}
+    return rows.select(**counts, **integers, **found).collect(engine="streaming").row(0, named=True)
+
+
+def _times(rows: pl.LazyFrame, dtype: pl.DataType, options: ReadOptions) -> pl.Expr:
+    """Return the times as numbers; a column of text holds numbers if most of its cells are numbers."""
+    moment = functools.partial(time_number, pl.col("time"), dtype, name=str(options.time))
+    if not is_text(dtype):
+        return moment(dates=False)
+    share = rows.select(moment(dates=False).is_not_null().mean()).collect(engine="streaming").item()
+    return moment(dates=(share or 0.0) < 0.5)
 
 
 def label_expr(role: str, dtype: pl.DataType, *, integers: bool) -> pl.Expr:
@@ -122,9 +146,12 @@ def label_expr(role: str, dtype: pl.DataType, *, integers: bool) -> pl.Expr:
     return text.str.strip_suffix(".0").cast(pl.Int64) if integers else text
 
 
-def all_integers(role: str, dtype: pl.DataType, table: Table) -> pl.Expr:
-    """Return whether all labels are 64-bit integers; text counts if written as 7 or 7.0, not 07."""
-    column = pl.col(role)
+def all_integers(role: str, dtype: pl.DataType, table: Table, where: pl.Expr | None = None) -> pl.Expr:
+    """Return whether all labels are 64-bit integers; text counts if written as 7 or 7.0, not 07.
+
+    Labels of rows that are not `where` do not count.
+    """
+    column = pl.col(role) if where is None else pl.when(where).then(pl.col(role))
     if dtype.is_integer():
         return ((column <= 2**63 - 1) & (column >= -(2**63))).all()
     if is_text(dtype):
@@ -149,16 +176,20 @@ class Cleaner:
 
     def __init__(self, table: Table, options: ReadOptions, clean: LongTable, people: Codes, actions: Codes) -> None:
         if not len(people.series):
-            raise InvalidInput(f"{table.name} has no ratings; give at least one row")
+            missing = clean.dropped.get("missing_ratings")
+            empty = f": the rating is missing in {pluralize(missing, 'row')}" if missing else ""
+            raise InvalidInput(f"{table.name} has no ratings{empty}; give at least one row with a rating")
         self._table, self._options, self._ranks = table, options, clean.ranks
         self._people, self._actions = people, actions
         self._counts = np.zeros(len(actions.series), dtype=np.int64)
         self._repeats: list[NDArray[Any]] = []
         self._n_ratings = 0
-        self.layout = clean.layout
+        self.layout, self.lower_is_better = clean.layout, options.lower_is_better
+        self.row_type = TIMED_ROW if options.time is not None else ROW
         self.dropped = dict(clean.dropped)
+        self._repeated = "averaged_ratings" if options.duplicates == "mean" else "repeated_ratings"
         if options.duplicates != "error":
-            self.dropped["repeated_ratings"] = 0
+            self.dropped[self._repeated] = 0
         self.dropped |= dict.fromkeys(REASONS, 0)
 
     def clean(
@@ -201,8 +232,10 @@ class Cleaner:
         person, action = (np.ascontiguousarray(rows[name]) for name in ("person", "action"))
         first = int(person.min())
         order = np.arange(len(rows))
-        if duplicates != "error":  # sums of means do not depend on the order of the rows if ratings are sorted
-            order = np.argsort(rows["row" if duplicates == "last" else "rating"], kind="stable")
+        if duplicates == "mean":  # sums do not depend on the order of the rows if ratings are sorted
+            order = np.argsort(rows["rating"], kind="stable")
+        elif duplicates == "last":
+            order = np.lexsort((rows["row"], rows["time"]) if self.row_type is TIMED_ROW else (rows["row"],))
         order = stable_order(action, order, len(self._counts))
         order = stable_order(person - first, order, int(person.max()) - first + 1)
         person, action, rating = person[order], action[order], rows["rating"][order]
@@ -218,7 +251,7 @@ class Cleaner:
             last = duplicates == "last"
             rating = rating[starts + counts - 1] if last else np.add.reduceat(rating, starts) / counts
             person, action = person[starts], action[starts]
-            self.dropped["repeated_ratings"] += len(rows) - len(starts)
+            self.dropped[self._repeated] += len(rows) - len(starts)
         if self._ranks:  # the best of k actions gets k; ties share the mean of their ranks
             ranks = pl.DataFrame({"person": person, "rank": rating})
             ranks = ranks.select(pl.col("rank").rank("average").over("person"))
@@ -238,15 +271,10 @@ class Cleaner:
         rows = np.concatenate(self._repeats)
         rows = rows[np.argsort(rows["row"], kind="stable")]
         pairs = rows[["person", "action"]]
-        same = rows["row"][pairs == pairs[0]]
+        same = rows["row"][pairs == pairs[0]].tolist()
         n_repeats = len(rows) - len(np.unique(pairs))
         person, action = self._people.labels[rows["person"][0]], self._actions.labels[rows["action"][0]]
-        place = self._table.place
-        return InvalidInput(
-            f"{place(int(same[1]))}: person {person!r} rated action {action!r} again, first on {place(int(same[0]))} "
-            f"({pluralize(n_repeats, 'repeat')} in all); keep one rating per person and action: duplicates='last' "
-            "(--duplicates last) keeps the last row, 'mean' the mean"
-        )
+        return repeat_error(self._table, person, action, same, n_repeats)
 
 
 def stable_order(key: Int32Array, order: IntArray, n_keys: int) -> IntArray:

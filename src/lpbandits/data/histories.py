@@ -27,7 +27,8 @@ class Histories:
     action
         Index of the action of each outcome.
     reward
-        Finite rewards.
+        Rewards; NaN while the outcome is pending: the action was given, but is not evidence yet. If low numbers are
+        good for the model, so are they here.
     people
         Distinct labels of the people, text or whole numbers.
     actions
@@ -47,7 +48,8 @@ class Histories:
     actions: tuple[Label, ...]
 
     def __post_init__(self) -> None:
-        set_columns(self, "reward", validate.as_labels(self.people, name="people"), labels_of(self.actions))
+        people = validate.as_labels(self.people, name="people")
+        set_columns(self, "reward", people, labels_of(self.actions), allow_nan=True)
 
     @classmethod
     @translate_errors("sorting histories")
@@ -63,12 +65,12 @@ class Histories:
         """Return the histories of three lists of equal length, one outcome per entry, in order of time.
 
         `actions` is the model, or the labels of its actions. `people` lists all people, including those without
-        outcomes; by default the people that occur, in order of first occurrence.
+        outcomes; by default the people that occur, in order of first occurrence. A reward of None or NaN is pending.
 
         >>> Histories.from_arrays([], [], [], ["tea", "jam"], people=["ann"]).counts.tolist()
         [0]
         """
-        rewards = validate.as_floats(reward, "reward", shape=(None,), max_abs=validate.MAX_ABS_VALUE)
+        rewards = validate.as_floats(reward, "reward", shape=(None,), max_abs=validate.MAX_ABS_VALUE, allow_nan=True)
         names = labels_of(actions)
         occurring, n = validate.encode_labels(person, "person", len(rewards))
         labels, a = validate.encode_labels(action, "action", len(rewards))
@@ -85,7 +87,7 @@ class Histories:
 
     @classmethod
     def from_ratings(cls, ratings: Ratings, actions: PreferenceModel | Sequence[Label]) -> "Histories":
-        """Return a log of ratings as histories, with ratings as rewards.
+        """Return a log of ratings as histories, with the numbers of its source as rewards.
 
         >>> log = Ratings.from_arrays(["ann", "ann"], ["tea", "jam"], [5, 3])
         >>> Histories.from_ratings(log, ["tea", "jam"]).action.tolist()
@@ -96,18 +98,25 @@ class Histories:
         rated = np.flatnonzero(counts)
         place = np.zeros(len(counts), dtype=np.int32)
         place[rated] = positions([ratings.actions[a] for a in rated.tolist()], names, counts[rated], "action")
-        return cls(ratings.offsets, place[ratings.action], ratings.rating, tuple(ratings.people), names)
+        rewards = 0.0 - ratings.rating if ratings.lower_is_better else ratings.rating
+        return cls(ratings.offsets, place[ratings.action], rewards, tuple(ratings.people), names)
 
     @property
     def counts(self) -> IntArray:
         """Number of outcomes per person."""
         return np.diff(self.offsets)
 
+    @property
+    def pending(self) -> int:
+        """Number of outcomes that are pending."""
+        return int(np.isnan(self.reward).sum())
+
     def __len__(self) -> int:
         return len(self.people)
 
     def __repr__(self) -> str:
-        return f"<Histories: {pluralize(len(self.reward), 'outcome')} of {pluralize(len(self), 'person', 'people')}>"
+        sizes = f"{pluralize(len(self.reward), 'outcome')} of {pluralize(len(self), 'person', 'people')}"
+        return f"<Histories: {sizes}{f', {self.pending:,} of them pending' if self.pending else ''}>"
 
 
 def labels_of(actions: Any) -> tuple[Label, ...]:

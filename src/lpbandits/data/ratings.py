@@ -12,6 +12,7 @@ from scipy import sparse
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.model import PreferenceModel
 from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
@@ -38,6 +39,8 @@ class Ratings:
         Number of rows, people and actions that were not kept, by reason.
     layout
         Layout of the source: `long`, `wide`, or `rankings`, whose ratings stand for ranks.
+    lower_is_better
+        Whether the ratings are the negatives of the source's numbers, of which low ones are good.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class Ratings:
     actions: tuple[Label, ...]
     dropped: Mapping[str, int] = field(default_factory=dict)
     layout: str = "long"
+    lower_is_better: bool = False
 
     def __post_init__(self) -> None:
         people, actions = (validate.as_labels(getattr(self, name), name=name) for name in ("people", "actions"))
@@ -62,12 +66,22 @@ class Ratings:
         if not rises.all():
             raise InvalidInput(f"action must increase within a person, from 0 to {len(actions) - 1} at most")
         validate.as_choice(self.layout, "layout", ("long", "wide", "rankings"))
+        validate.as_flag(self.lower_is_better, "lower_is_better")
 
     @classmethod
-    def from_arrays(cls, person: Any, action: Any, rating: Any, *, actions: Sequence[Label] | None = None) -> "Ratings":
+    def from_arrays(
+        cls,
+        person: Any,
+        action: Any,
+        rating: Any,
+        *,
+        actions: Sequence[Label] | None = None,
+        lower_is_better: bool = False,
+    ) -> "Ratings":
         """Return the log of three arrays of equal length, one rating per entry.
 
-        `actions` lists all actions, including unrated ones; by default the actions that occur.
+        `actions` lists all actions, including unrated ones; by default the actions that occur. `lower_is_better`
+        negates the ratings, as in `read_ratings`.
 
         >>> log = Ratings.from_arrays(["ann", "ann", "bob"], ["tea", "jam", "tea"], [5, 3, 4])
         >>> log.people, log.actions, log.offsets.tolist(), log.rating.tolist()
@@ -79,15 +93,23 @@ class Ratings:
         names = tuple(labels) if actions is None else validate.as_labels(actions)
         if actions is not None:
             a = positions(labels, names, np.bincount(a), "action")[a]
-        return cls.from_codes(n, a, values, people=tuple(people), actions=names)
+        if validate.as_flag(lower_is_better, "lower_is_better"):
+            values = 0.0 - values
+        return cls.from_codes(n, a, values, people=tuple(people), actions=names, lower_is_better=lower_is_better)
 
     @classmethod
     def from_matrix(
-        cls, matrix: Any, *, people: Sequence[Label] | None = None, actions: Sequence[Label] | None = None
+        cls,
+        matrix: Any,
+        *,
+        people: Sequence[Label] | None = None,
+        actions: Sequence[Label] | None = None,
+        lower_is_better: bool = False,
     ) -> "Ratings":
         """Return the log of a people × actions matrix with NaN for missing ratings.
 
         People and actions keep their order, including those without ratings. By default their labels are 0, 1, …
+        `lower_is_better` negates the ratings.
 
         >>> log = Ratings.from_matrix([[5, np.nan, 3], [np.nan, 4, 1]], actions=["tea", "jam", "milk"])
         >>> log.counts.tolist(), log.rating.tolist()
@@ -96,6 +118,8 @@ class Ratings:
         values = validate.as_floats(
             matrix, "matrix", shape=(None, None), max_abs=validate.MAX_ABS_VALUE, allow_nan=True
         )
+        if validate.as_flag(lower_is_better, "lower_is_better"):
+            values = 0.0 - values
         n, a = np.nonzero(~np.isnan(values))
         return cls.from_codes(
             n,
@@ -104,6 +128,7 @@ class Ratings:
             people=validate.as_labels(people, values.shape[0], "people"),
             actions=validate.as_labels(actions, values.shape[1], "actions"),
             layout="wide",
+            lower_is_better=lower_is_better,
         )
 
     @classmethod
@@ -116,6 +141,7 @@ class Ratings:
         people: tuple[Label, ...],
         actions: tuple[Label, ...],
         layout: str = "long",
+        lower_is_better: bool = False,
     ) -> "Ratings":
         """Return the log of valid indices into `people` and `actions`; raise if a pair is repeated."""
         if not len(rating):
@@ -132,7 +158,8 @@ class Ratings:
                 "the latest"
             )
         offsets, columns = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
-        return cls(offsets, columns, np.ascontiguousarray(rows.data, dtype=np.float64), people, actions, layout=layout)
+        values = np.ascontiguousarray(rows.data, dtype=np.float64)
+        return cls(offsets, columns, values, people, actions, layout=layout, lower_is_better=lower_is_better)
 
     def __len__(self) -> int:
         return len(self.rating)
@@ -169,7 +196,8 @@ class Ratings:
         offsets = offsets_of(lengths)
         take = np.repeat(self.offsets[people] - offsets[:-1], lengths) + np.arange(offsets[-1])
         labels = tuple(self.people[n] for n in people.tolist())
-        return Ratings.trusted(offsets, self.action[take], self.rating[take], labels, self.actions, self.layout)
+        arrays = offsets, self.action[take], self.rating[take]
+        return Ratings.trusted(*arrays, labels, self.actions, self.layout, lower_is_better=self.lower_is_better)
 
     def run(self, low: int, high: int) -> "Ratings":
         """Return the log of the people low to high − 1, with all actions, without copying.
@@ -193,11 +221,13 @@ class Ratings:
         actions: tuple[Label, ...],
         layout: str = "long",
         dropped: Mapping[str, int] | None = None,
+        lower_is_better: bool = False,
     ) -> "Ratings":
         """Build a log from arrays that are known to be valid, without checking them."""
         log = object.__new__(cls)
         arrays = {"offsets": offsets, "action": action, "rating": rating, "people": people, "actions": actions}
-        log.__dict__.update(arrays, dropped=dropped or {}, layout=layout)
+        settings = {"dropped": dropped or {}, "layout": layout, "lower_is_better": lower_is_better}
+        log.__dict__.update(arrays, **settings)
         return log
 
     @cached_property
@@ -231,10 +261,13 @@ def check_count(n_ratings: int) -> None:
         )
 
 
-def set_columns(log: Any, name: str, people: tuple[Label, ...], actions: tuple[Label, ...]) -> None:
+def set_columns(
+    log: Any, name: str, people: tuple[Label, ...], actions: tuple[Label, ...], *, allow_nan: bool = False
+) -> None:
     """Validate and set the fields that `Ratings` and `Histories` share; `name` is the field of the values."""
     offsets, action = (validate.as_indices(getattr(log, field), field) for field in ("offsets", "action"))
-    values = validate.as_floats(getattr(log, name), name, shape=(None,), max_abs=validate.MAX_ABS_VALUE, copy=None)
+    limit = validate.MAX_ABS_VALUE
+    values = validate.as_floats(getattr(log, name), name, shape=(None,), max_abs=limit, allow_nan=allow_nan, copy=None)
     values = np.require(values, requirements="W")  # kernels would be compiled again for a read-only array
     if action.shape != values.shape or offsets.shape != (len(people) + 1,):
         raise InvalidInput(
@@ -273,6 +306,15 @@ def as_ratings(value: Any) -> Ratings:
             "or, for a fit, `with spill_ratings(…) as log`"
         )
     return value
+
+
+def check_direction(ratings: Any, model: PreferenceModel) -> None:
+    """Raise if low ratings are good in the log or in the model, but not in both."""
+    if ratings.lower_is_better != model.lower_is_better:
+        raise InvalidInput(
+            f"lower_is_better must be {model.lower_is_better} for the log, as it is for the model, got "
+            f"{ratings.lower_is_better}; read the log with lower_is_better={model.lower_is_better}"
+        )
 
 
 def sizes_of(log: Any) -> str:

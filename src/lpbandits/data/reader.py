@@ -6,7 +6,7 @@ cleaned on its own; only labels, counts per person and one bucket are in memory 
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from lpbandits import validate
 from lpbandits.data.blocks import largest_block
 from lpbandits.data.chunked import ChunkedRatings
-from lpbandits.data.cleaning import ROW, Cleaner, clean_rows
-from lpbandits.data.columns import ReadOptions
+from lpbandits.data.cleaning import Cleaner, clean_rows
+from lpbandits.data.columns.options import ReadOptions
 from lpbandits.data.memory import (
     BYTES_PER_PROCESS,
     BYTES_PER_READER,
@@ -61,7 +61,12 @@ def read_ratings(
     action: str | None = None,
     rating: str | None = None,
     rank: str | None = None,
+    time: str | None = None,
+    columns: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
     duplicates: str = "error",
+    missing: str = "skip",
+    lower_is_better: bool = False,
     decimal_comma: bool = False,
     min_person: int = 0,
     min_action: int = 0,
@@ -85,8 +90,21 @@ def read_ratings(
         Name of a column of ranks, 1 the best, instead of ratings. Ranks are converted to ratings by their order within
         a person: if the table has k actions, the person's best action gets k and the next one k − 1. Tied actions get
         the mean of these ratings.
+    time : str
+        Name of a column of times, for `duplicates="last"`: numbers, dates or ISO date-times, with or without a time
+        zone (UTC).
+    columns : list of str
+        Columns of a wide table that are actions (or of rankings that are places); by default all but the person's.
+    ignore : list of str
+        Columns that are not read, such as "age" in a wide table.
     duplicates : {"error", "last", "mean"}
-        A person's second rating of an action: raise, keep the last row, or take the mean.
+        A person's second rating of an action: raise, keep the rating of the latest `time` (without `time`, of the last
+        row), or take the mean.
+    missing : {"skip", "error"}
+        A row without a rating: skip and count it, or raise.
+    lower_is_better : bool
+        Low ratings are good, such as pain scores. Ratings are negated, so that higher is better in `Ratings`, and
+        models fitted to them have the field `lower_is_better`.
     decimal_comma : bool
         Read 4,5 as 4.5.
     min_person : int
@@ -100,8 +118,8 @@ def read_ratings(
 
     Notes
     -----
-    `Ratings.dropped` counts everything that was not kept. A missing or non-numeric value, or a repeated pair of person
-    and action, raises an error that names the row.
+    `Ratings.dropped` counts everything that was not kept. A missing label, a rating that is not a number, or a repeated
+    pair of person and action raises an error; it lists all problems of the file, with their first rows.
 
     Examples
     --------
@@ -127,7 +145,12 @@ def read_ratings(
         action=action,
         rating=rating,
         rank=rank,
+        time=time,
+        columns=columns,
+        ignore=ignore,
         duplicates=duplicates,
+        missing=missing,
+        lower_is_better=lower_is_better,
         decimal_comma=decimal_comma,
         min_person=min_person,
         min_action=min_action,
@@ -181,7 +204,7 @@ def open_ratings(
             frames: Iterable[pl.DataFrame] = (
                 rows.collect_batches(chunk_size=BATCH, lazy=True, engine="streaming") if spill else [rows.collect()]
             )
-            batches = (  # of `ROW`
+            batches = (  # of `ROW` or `TIMED_ROW`
                 frame.with_columns(pl.Series(role, code.of(frame[role])) for role, code in codes.items())
                 .cast({"row": pl.Int64})
                 .to_numpy(structured=True)
@@ -194,7 +217,9 @@ def open_ratings(
                 check_count(int(people["len"].sum()))
                 ((counts, action, rating),) = cleaner.clean(batches)
                 labels = cleaner.people, cleaner.actions
-                log = Ratings.trusted(offsets_of(counts), action, rating, *labels, cleaner.layout, cleaner.dropped)
+                arrays = offsets_of(counts), action, rating
+                lower = settings.lower_is_better
+                log = Ratings.trusted(*arrays, *labels, cleaner.layout, cleaner.dropped, lower_is_better=lower)
                 report("read", 1, 1)
         yield log
 
@@ -214,8 +239,8 @@ def spill_ratings(
     source
         A Parquet file, a folder or pattern of many ("ratings/*.parquet"), or any other source of `read_ratings`.
     scratch
-        Folder for the files: at most 24 bytes per rating. Workers on other machines must share it. By default the
-        folder for temporary files.
+        Folder for the files: at most 24 bytes per rating, 32 with `time`. Workers on other machines must share it. By
+        default the folder for temporary files.
     max_memory
         Memory limit, such as "8GB" or a number of bytes; by default three quarters of the machine's memory.
     progress
@@ -265,7 +290,7 @@ def _spill(
     size = _bucket_size(n_ratings, people["person"], max_memory)
     bucket_of = np.unique(np.cumsum(people["len"].to_numpy()) // size, return_inverse=True)[1]  # people are not split
     n_buckets, done = int(bucket_of[-1]) + 1, 0
-    scratch = Scratch(folder, needed=ROW.itemsize * n_ratings)
+    scratch = Scratch(folder, needed=cleaner.row_type.itemsize * n_ratings)
     with table.readable():
         for batch in batches:
             scratch.scatter(bucket_of[batch["person"]], batch)
@@ -276,7 +301,9 @@ def _spill(
             yield item
             report(stage, number, n_buckets)
 
-    buckets = (scratch.pop(f"bucket-{number}", lambda path: np.fromfile(path, ROW)) for number in range(n_buckets))
+    buckets = (
+        scratch.pop(f"bucket-{number}", lambda path: np.fromfile(path, cleaner.row_type)) for number in range(n_buckets)
+    )
     pieces = cleaner.clean(reported("sort", buckets), scratch.hold)
     return write_blocks(scratch, reported("write", pieces), cleaner)
 

@@ -11,7 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
-from lpbandits.data.columns import ReadOptions, unique_names
+from lpbandits.data.columns.cells import unique_names
+from lpbandits.data.columns.options import ReadOptions
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.tables import DAMAGED, EMPTY_LINE, PandasTable, ParquetTable, Table, TextTable
 from lpbandits.errors import InvalidInput, check_fork, reason

@@ -187,6 +187,7 @@ def write_blocks(scratch: Scratch, pieces: Iterable[Sequence[NDArray[Any]]], abo
         actions=about.actions,
         dropped=about.dropped,
         layout=about.layout,
+        lower_is_better=about.lower_is_better,
         scratch=scratch.most,
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.data.columns import check_width, is_text, unique_names
+from lpbandits.data.columns.cells import check_width, is_text, unique_names
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.typing import Label
 

@@ -98,7 +98,8 @@ def decide(
     """Return the next action for each person.
 
     Each decision equals, to the last bit, that of `Agent(policy, seed=seed, person=label, asked=n, prior=…)` after the
-    n outcomes of the person's history. The same history gives the same action; a longer one uses new random draws.
+    n outcomes of the person's history, pending ones included. The same history gives the same action; a longer one uses
+    new random draws.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def decide(
         Labels of the actions that are allowed for all people, or a mapping from a person to their allowed actions
         (people without an entry have none). By default all actions are allowed.
     exclude_seen
-        Exclude the actions of a person's history.
+        Exclude the actions of a person's history, also those whose outcome is pending.
     priors
         Probability of each state by person, before the first outcome: a dict from a person to a prior of `Agent`, or a
         table (path or frame) with a person column and a column per state, or with person, state and probability.

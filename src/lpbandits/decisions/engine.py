@@ -60,11 +60,13 @@ class Engine:
     ) -> Iterator[tuple[DecisionBatch, Output]]:
         """Yield pieces of the batches with their decisions, in order; only a few are in memory.
 
+        Rewards and forecasts are the user's numbers, of which low ones are good with `model.lower_is_better`.
+
         `progress` is called after each piece with "deciding", the number of people decided for so far, and `n_people`.
         At the end, warn if a rule that locks in on an action gave people an action of their history.
         """
         rule = self.policy.rule
-        size = SLOW_PIECE if rule.probability is None else PIECE
+        size = SLOW_PIECE if self.policy.probability is None else PIECE
         sent: collections.deque[DecisionBatch] = collections.deque()
         done = repeated = 0
         with executor_for(jobs, threads=threads) as executor:
@@ -72,6 +74,7 @@ class Engine:
             def tasks() -> Iterator[tuple[Engine, DecisionBatch, int]]:
                 for batch in batches:
                     check_rewards(self.policy, batch.reward)
+                    batch = batch._replace(reward=self.policy.model.oriented(batch.reward))  # noqa: PLW2901 - one name
                     people = len(batch.stream)
                     step = min(size, max(PRIOR_CELLS // batch.priors.shape[1], 1)) if len(batch.priors) else size
                     for low in range(0, max(people, 1), step):
@@ -106,8 +109,9 @@ class Engine:
             np.float64,
         )  # one type each for the compiler
         batch = DecisionBatch(*(np.require(array, kind, ["C", "W"]) for array, kind in zip(batch, types, strict=True)))
-        mask = np.isin(model.orderings, common) if len(common) else np.ones(model.orderings.shape, dtype=bool)
-        orders = model.orderings[mask].reshape(m, -1).astype(np.int32)
+        by_state = np.argsort(policy.ranks, axis=1) if policy.evidence.latent else model.orderings
+        mask = np.isin(by_state, common) if len(common) else np.ones(by_state.shape, dtype=bool)
+        orders = by_state[mask].reshape(m, -1).astype(np.int32)
         ranks = np.array(model.ranks if policy.rule.top else np.zeros((0, 0)), dtype=np.int32, order="C")
         tops = policy.limited(common) if policy.rule.top else NO_ACTIONS
         means = np.zeros((0, 0)) if model.means is None else np.array(model.means)
@@ -138,8 +142,11 @@ class Engine:
         with Threads(threads) as pool:
             pool.run(run_part, people, blocks=4, smallest=THREAD_PEOPLE)
         policy.check_floor(int(output.n_allowed.max(initial=0)))
-        if policy.rule.probability is None:
+        if policy.probability is None:
             self._add_probabilities(batch, output)
+        if model.lower_is_better:
+            expected, low, high = map(model.oriented, (output.expected, output.high, output.low))
+            output = output._replace(expected=expected, low=low, high=high)
         return output
 
     def _add_probabilities(self, batch: DecisionBatch, output: Output) -> None:
@@ -149,9 +156,10 @@ class Engine:
             agent = Agent(policy, seed=0, prior=batch.priors[p] if len(batch.priors) else None)
             past = slice(batch.offsets[p], batch.offsets[p + 1])
             for action, reward in zip(batch.action[past].tolist(), batch.reward[past].tolist(), strict=True):
-                agent.tell(policy.model.actions[action], reward)
+                if not math.isnan(reward):
+                    agent._add(action, reward)
             allowed = batch.sets[batch.starts[p] : batch.starts[p + 1]] if len(batch.starts) else self.common
-            if self.exclude_seen and agent.rounds:
+            if self.exclude_seen and past.stop > past.start:
                 allowed = np.setdiff1d(policy.allowed(allowed), batch.action[past])
             try:
                 probabilities = policy._probabilities(agent.belief, allowed)
@@ -162,7 +170,7 @@ class Engine:
 
 def check_rewards(policy: Policy, rewards: FloatArray) -> None:
     """Raise if a reward is impossible in the policy's family, such as 2 for Bernoulli."""
-    for reward in np.unique(rewards).tolist() if policy.rewards.family != "gaussian" else ():
+    for reward in np.unique(rewards[~np.isnan(rewards)]).tolist() if policy.rewards.family != "gaussian" else ():
         try:
             policy.rewards.check(reward)
         except InvalidInput as error:

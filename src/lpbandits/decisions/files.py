@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -35,6 +36,10 @@ class Summary:
     policy: str
     why: str
     without_history: int
+    pending: int
+    """Number of rows without an outcome: their actions count as given, not as evidence."""
+    layout: str
+    """Layout of the history: "long", "wide" or "rankings"."""
     nothing_left: int
     skipped: dict[str, int]
     """Number of skipped `outcomes` (of unknown actions) and of skipped `people` (not in the list of people)."""
@@ -62,7 +67,7 @@ def decide_file(
     history: str | Path,
     *,
     out: str | Path | None = None,
-    columns: Mapping[str, str | None] | None = None,
+    reading: Mapping[str, Any] | None = None,
     allowed: str | Path | None = None,
     exclude_seen: bool = False,
     people: str | Path | None = None,
@@ -81,7 +86,8 @@ def decide_file(
     history come last; if that table has covariates of the model, these give the people's priors, unless a table of
     `priors` does. People are decided for in batches of about `rows` outcomes; the outcomes of a person are never
     split. The outcomes of 16 batches are in memory at a time, and a larger history is read once per 16 batches. The
-    batch size does not change a decision or the order. `escape_formulas` is that of `write_stream`.
+    batch size does not change a decision or the order. `reading` has fields of `ReadOptions`, such as the layout;
+    `escape_formulas` is that of `write_stream`.
     """
     started = time.perf_counter()
     path = None if out is None else check_table_path(out, "--out")
@@ -92,14 +98,14 @@ def decide_file(
     exclude_seen, seed = validate.as_flag(exclude_seen, "exclude_seen"), validate.as_seed(seed)
     escape_formulas = validate.as_flag(escape_formulas, "escape_formulas")
     engine = Engine(chosen.policy, limits.common, exclude_seen, seed, chosen.noise)
-    column = (columns or {}).get("person")
+    column = (reading or {}).get("person")
     wanted = None if people is None else read_people(people, person=column)
     uses_covariates = model.covariates is not None and model.covariates.factor > 0.0 and chosen.policy.evidence.latent
     known = personal_priors(chosen.policy, priors, people if uses_covariates else None, person=column)
-    done, without_history, probability_sum, n_probabilities = 0, 0, 0.0, 0
+    done, without_history, pending, probability_sum, n_probabilities = 0, 0, 0, 0.0, 0
     counts = np.zeros(model.n_actions, dtype=np.int64)
     with (
-        open_history(history, columns or {}, model.actions, wanted=wanted, skip_unknown=skip_unknown) as past,
+        open_history(history, reading or {}, model, wanted=wanted, skip_unknown=skip_unknown) as past,
         temporary_folder() as folder,
     ):
         first = empty = decision_table(past.people.head(0), Output.empty(0), model)
@@ -110,6 +116,7 @@ def decide_file(
             table = decision_table(past.people[done : done + len(output.action)], output, model)
             done += len(table)
             without_history += int((np.diff(batch.offsets) == 0).sum())
+            pending += int(np.isnan(batch.reward).sum())
             counts += np.bincount(output.action[output.action >= 0], minlength=model.n_actions)
             probabilities = output.probability[~np.isnan(output.probability)]
             probability_sum += float(probabilities.sum())
@@ -128,6 +135,8 @@ def decide_file(
         policy=chosen.name,
         why=chosen.why,
         without_history=without_history,
+        pending=pending,
+        layout=past.layout,
         nothing_left=done - decided,
         skipped=past.skipped,
         with_prior=n_priors,

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,10 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.data.blocks import block_edges
-from lpbandits.data.cleaning import all_integers, clean_rows, label_expr, label_faults
-from lpbandits.data.columns import ReadOptions
-from lpbandits.data.layouts import find_column, like
-from lpbandits.data.preflib import PrefLibTable
+from lpbandits.data.cleaning import all_integers, clean_rows, label_expr
+from lpbandits.data.columns.options import ReadOptions
+from lpbandits.data.columns.roles import find_columns, like
+from lpbandits.data.faults import SHOWN, label_faults
 from lpbandits.data.sources import open_table
 from lpbandits.data.spill import Codes
 from lpbandits.data.tables import Table
@@ -58,16 +59,20 @@ def read_labels(path: str | Path, role: str, optional: str | None = None) -> pl.
     with open_table(path, ReadOptions(), narrow=True) as table, table.readable():
         names = [*table.names, *table.lacking]
         roles = [optional, role] if optional is not None and like(names, optional) else [role]
-        chosen = {name: find_column(table, name, None) for name in roles}
-        frame = table.columns(**chosen).filter(~pl.col("blank")).select(roles).collect()
-        for name in roles:
-            for what, test in label_faults(name, frame.schema[name]).items():
-                if invalid := frame.select(test.sum()).item():
-                    raise InvalidInput(f"{table.name}: {what} in {pluralize(invalid, 'row')}; correct or remove them")
-        tests = {name: all_integers(name, frame.schema[name], table) for name in roles}
-        integers = frame.select(**tests).row(0, named=True)
-        labels = [label_expr(name, frame.schema[name], integers=integers[name]) for name in roles]
-        return frame.select(labels).unique(maintain_order=True)
+        return _distinct(table, table.columns(**find_columns(table, dict.fromkeys(roles))), roles)
+
+
+def _distinct(table: Table, rows: pl.LazyFrame, roles: list[str]) -> pl.DataFrame:
+    """Return the distinct labels of columns of a table, without blank rows; an invalid label raises."""
+    frame = rows.filter(~pl.col("blank")).select(roles).collect()
+    for name in roles:
+        for what, test in label_faults(name, frame.schema[name]).items():
+            if invalid := frame.select(test.sum()).item():
+                raise InvalidInput(f"{table.name}: {what} in {pluralize(invalid, 'row')}; correct or remove them")
+    tests = {name: all_integers(name, frame.schema[name], table) for name in roles}
+    integers = frame.select(**tests).row(0, named=True)
+    labels = [label_expr(name, frame.schema[name], integers=integers[name]) for name in roles]
+    return frame.select(labels).unique(maintain_order=True)
 
 
 class AllowedActions:
@@ -126,6 +131,9 @@ class History:
     """Labels of the table, and their indices in the model."""
     _table: Table
     _rows: pl.LazyFrame
+    layout: str = "long"
+    _best: int = 0
+    """Reward of the first action of a ranking; 0 if the table has rewards."""
 
     def batches(
         self, allowed: AllowedActions, size: int = OUTCOMES_PER_BATCH, *, priors: Priors | None = None
@@ -140,12 +148,16 @@ class History:
                 frame = rows.collect(engine="streaming")
             owner = Codes(people).of(frame["person"])
             action = self._actions["code"].to_numpy()[Codes(self._actions["action"]).of(frame["action"])]
-            frame = frame.select("rating", owner=owner, action=action)
-            if not frame["owner"].is_sorted():
-                frame = frame.sort("owner", maintain_order=True)
+            timed = ["time"] if "time" in frame.columns else []
+            frame = frame.select("rating", *timed, owner=owner, action=action)
+            if timed or not frame["owner"].is_sorted():
+                frame = frame.sort("owner", *timed, maintain_order=True)
+            if self._best:
+                frame = frame.with_columns(rating=self._best + 1 - pl.col("rating").rank("average").over("owner"))
             offsets = np.searchsorted(frame["owner"].to_numpy(), np.arange(len(people) + 1, dtype=np.int32))
             stream = addresses_of(people.to_numpy() if people.dtype == pl.Int64 else people.to_list())
-            batch = DecisionBatch(offsets, frame["action"].to_numpy(), frame["rating"].to_numpy(), stream)
+            reward = frame["rating"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+            batch = DecisionBatch(offsets, frame["action"].to_numpy(), reward, stream)
             for start, stop in itertools.pairwise(block_edges(sizes[low:high], size).tolist()):
                 starts, sets = allowed.sets_of(people[start:stop])
                 own = NO_PRIORS if priors is None else priors.of(people[start:stop])
@@ -155,21 +167,27 @@ class History:
 @contextlib.contextmanager
 def open_history(
     path: str | Path,
-    columns: Mapping[str, Any],
-    actions: tuple[Label, ...],
+    reading: Mapping[str, Any],
+    model: PreferenceModel,
     *,
     wanted: pl.Series | None = None,
     skip_unknown: bool = False,
 ) -> Iterator[History]:
     """Check a table of outcomes and find its people, in the order of their first row.
 
-    With `wanted`, only these people are included; those without outcomes come last.
+    With `wanted`, only these people are included; those without outcomes come last. `reading` has fields of
+    `ReadOptions`. A row without a reward is pending; the first action of a ranking has as many points as the model has
+    actions, and the next one point less.
     """
-    options = ReadOptions(layout="long", **columns)
+    options, actions = ReadOptions(**reading), model.actions
     with open_table(path, options) as table:
-        if isinstance(table, PrefLibTable):
-            raise InvalidInput(f"{table.name} holds rankings; give one outcome per row: person, action and reward")
-        rows = clean_rows(table, options).rows
+        clean = clean_rows(table, options, known=frozenset(map(str, actions)), pending=True)
+        if clean.ranks and model.lower_is_better:
+            raise InvalidInput(f"{table.name} holds ranks, but the model is of numbers of which low ones are good")
+        rows = clean.rows
+        if wanted is None and clean.people is not None:  # a person may have a row without rewards
+            with table.readable():
+                wanted = _distinct(table, clean.people, ["person"])["person"]
         schema = rows.collect_schema()
         if wanted is not None and (wanted.dtype == pl.String) != (schema["person"] == pl.String):
             rows, wanted = rows.with_columns(pl.col("person").cast(pl.String)), wanted.cast(pl.String)
@@ -192,8 +210,15 @@ def open_history(
             first, skipped["outcomes"] = unknown.collect(engine="streaming").row(0)
             rows = rows.filter(code >= 0)
         if skipped["outcomes"] and not skip_unknown:
+            column = ""
+            if clean.layout == "wide":
+                names = ",".join(map(str, labels.filter(pl.col("code") < 0)["action"].sort().head(SHOWN)))
+                column = f", or leave out columns that are not actions (--ignore {shlex.quote(names)})"
             raise InvalidInput(
                 f"action {validate.short_repr(first)} of the history is not one of the model's actions "
-                f"({pluralize(skipped['outcomes'], 'such row')}); correct them, or skip them (--unknown skip)"
+                f"({pluralize(skipped['outcomes'], 'such row')}); correct them, or skip them (--unknown skip)" + column
             )
-        yield History(people["person"], skipped, people["len"].to_numpy(), labels, table, rows.drop("row"))
+        best = len(actions) if clean.ranks else 0
+        yield History(
+            people["person"], skipped, people["len"].to_numpy(), labels, table, rows.drop("row"), clean.layout, best
+        )

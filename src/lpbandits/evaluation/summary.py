@@ -62,6 +62,8 @@ def groups_of(
         masks[f"heavy raters (more than {median:,.0f})"] = ratings > median
     if len(np.unique(states)) > 1:
         first = [display(model.name_of(a)) for a in model.orderings[:, 0].tolist()]
+        if model.tiers is not None:
+            first = [f"{{{name}" if row[0] > 1 else name for name, row in zip(first, model.tiers, strict=True)]
         masks |= {f"state {z} ({first[z]} …)": states == z for z in np.unique(states).tolist()}
     groups = []
     for name, mask in masks.items():

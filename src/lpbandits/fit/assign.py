@@ -8,13 +8,13 @@ from scipy.optimize import linear_sum_assignment
 
 from lpbandits import validate
 from lpbandits.data.chunked import ChunkedRatings
-from lpbandits.data.ratings import Ratings, as_ratings, offsets_of
+from lpbandits.data.ratings import Ratings, as_ratings, check_direction, offsets_of
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.fit.comparisons import compare
 from lpbandits.fit.methods.estimator import discount, log_likelihoods, mixture
 from lpbandits.fit.pipeline import open_blocks
-from lpbandits.kernels.kendall import inversions
+from lpbandits.kernels.kendall import kendall_distances
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.parallel import Threads, Workers
 from lpbandits.typing import FloatArray, IntArray
@@ -53,6 +53,7 @@ def states_of(
     as_model(model)
     if not isinstance(ratings, ChunkedRatings):
         as_ratings(ratings)
+    check_direction(ratings, model)
     if model.logits is None:
         raise InvalidInput("model must have utilities to assign states; fit it to a log")
     with open_blocks(ratings, jobs, threads) as log:
@@ -119,15 +120,14 @@ def match_orderings(true_model: PreferenceModel, fitted_model: PreferenceModel, 
         detail = f"action {missing[0]!r} is only in true_model" if missing else "fitted_model has additional actions"
         raise InvalidInput(f"both models must have the same actions: {detail}")
     places = fitted_model.ranks[:, [fitted_model.index[label] for label in true_model.actions]]
-    k, inverted = true_model.n_actions, np.empty((true_model.n_states, fitted_model.n_states))
-    work = np.empty(k, dtype=np.int64)
-    for y, ordering in enumerate(true_model.orderings):
-        inverted[y] = [inversions(np.ascontiguousarray(rank[ordering]), work) for rank in places]
-    loss = 2 * inverted / max(k * (k - 1) / 2, 1)  # 1 − τ
+    k = true_model.n_actions
+    twice = kendall_distances(np.array(true_model.ranks), np.ascontiguousarray(places), False)
+    loss = twice / max(k * (k - 1) / 2, 1)  # 1 − τ
     assignment = loss.argmin(axis=1)
     rows, columns = linear_sum_assignment(loss)
     assignment[rows] = columns
     errors = loss[np.arange(len(loss)), assignment]
     best = min(validate.as_count(top, "top"), k)
-    shared = (true_model.ranks < best) & (places[assignment] < best)
-    return Matching(assignment, float(errors.mean()), errors, float(shared.sum(axis=1).mean() / best))
+    tops, others = true_model.ranks < best, places[assignment] < best
+    shares = (tops & others).sum(axis=1) / np.maximum(tops.sum(axis=1), others.sum(axis=1))  # a tier may exceed `top`
+    return Matching(assignment, float(errors.mean()), errors, float(shares.mean()))

@@ -31,13 +31,19 @@ MAX_LISTED = 6
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An action with very different ranks; `ranks` are among each state's known actions, from 1."""
+    """An action with very different ranks; `ranks` are among each state's known actions, from 1.
+
+    The actions of a tier have the rank of its first.
+    """
 
     action: Label
     ranks: tuple[int | None, ...]
     """None in a state where the action is unknown."""
     spread: float
-    """Difference between the highest and the lowest relative rank: 0 for the first, 1 for the last known action."""
+    """Difference between the highest and the lowest relative rank: 0 for the first, 1 for the last known action.
+
+    The actions of a tier have its mid-rank.
+    """
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,10 @@ class Contrasts:
     """Differences between states."""
 
     kendall: tuple[tuple[float | None, ...], ...]
-    """Share of action pairs known in both states that two states order differently; None without such pairs."""
+    """Share of action pairs known in both states that two states order differently; None without such pairs.
+
+    A pair that one state orders and the other has in one tier counts half.
+    """
     disagreements: tuple[Disagreement, ...]
     pairs: tuple[Pair, ...]
     traits: tuple[Trait, ...]
@@ -99,10 +108,9 @@ def _distances(model: PreferenceModel, known: BoolArray) -> tuple[tuple[float | 
         return tuple(tuple(row) for row in model.kendall.tolist())
     table: list[list[float | None]] = [[0.0] * model.n_states for _ in range(model.n_states)]
     for y, z in itertools.combinations(range(model.n_states), 2):
-        orders = np.argsort(model.ranks[[y, z]][:, known[y] & known[z]], axis=1)
-        pairs = orders.shape[1] * (orders.shape[1] - 1) // 2
-        differ = int(kendall_distances(orders, np.argsort(orders, axis=1))[0, 1])
-        table[y][z] = table[z][y] = differ / pairs if pairs else None
+        ranks = np.ascontiguousarray(model.ranks[[y, z]][:, known[y] & known[z]])
+        pairs = ranks.shape[1] * (ranks.shape[1] - 1)
+        table[y][z] = table[z][y] = int(kendall_distances(ranks, ranks, True)[0, 1]) / pairs if pairs else None
     return tuple(tuple(row) for row in table)
 
 
@@ -110,8 +118,10 @@ def _disagreements(
     model: PreferenceModel, known: BoolArray, names: Sequence[Label], top: int
 ) -> tuple[Disagreement, ...]:
     along = np.take_along_axis(known, model.orderings, axis=1)
-    ranks = np.take_along_axis(np.cumsum(along, axis=1), model.ranks, axis=1)  # among known actions, from 1
-    relative: FloatArray = (ranks - 1) / np.maximum(known.sum(axis=1, keepdims=True) - 1, 1)
+    counts = np.pad(np.cumsum(along, axis=1), ((0, 0), (1, 0)))  # known actions before each place
+    ranks = np.take_along_axis(counts, model.ranks, axis=1) + 1  # among known actions
+    last = np.take_along_axis(counts, (2.0 * model.mid_ranks).astype(np.int64) - model.ranks + 1, axis=1)  # of the tier
+    relative: FloatArray = ((ranks + last) / 2.0 - 1) / np.maximum(known.sum(axis=1, keepdims=True) - 1, 1)
     best = np.where(known, relative, np.inf).min(axis=0)
     worst = np.where(known, relative, -np.inf).max(axis=0)
     spread = np.where(known.sum(axis=0) > 1, worst - best, 0.0)
@@ -186,7 +196,7 @@ def _states_preferring(pair: Pair, *, first: bool, certain: bool) -> str:
     """Return the states that prefer one of the two, and the shares of their people who do."""
     states, shares = [], []
     for z, (share, chance) in enumerate(zip(pair.says_first, pair.chance_first, strict=True)):
-        if share is not None and (share >= 0.5) is first:
+        if share is not None and share != 0.5 and (share > 0.5) is first:
             states.append(f"{z}?" if _is_uncertain(chance) else str(z))
             shares.append(share if first else 1.0 - share)
     if not states:

@@ -104,10 +104,11 @@ def warning_lines(fit: Provenance) -> list[str]:
     return [*first, f"and {more:,} more (--json)"] if more else first
 
 
-def noise_line(noise: float | None) -> list[str]:
-    """Return a sentence about the noise, if it is known."""
+def noise_line(noise: float | None, *, lower_is_better: bool = False) -> list[str]:
+    """Return a sentence about the noise, if it is known, and one about the direction of rewards, if it is turned."""
     text = "Noise: rewards have a standard deviation of {:.3g} about the means of their state."
-    return [] if noise is None else [text.format(noise)]
+    lines = [] if noise is None else [text.format(noise)]
+    return [*lines, "Lower is better: low rewards are good."] if lower_is_better else lines
 
 
 def taste_lines(taste: TasteView | None) -> list[str]:

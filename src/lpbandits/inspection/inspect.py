@@ -5,6 +5,7 @@ An `Inspection` holds labels unchanged, for programs; its tables hold them as di
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import accumulate, islice
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from lpbandits.inspection.facts import TasteView
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.notebook import Charted
 from lpbandits.text import display, pluralize, share_text
-from lpbandits.typing import IntArray, Json, Label
+from lpbandits.typing import FloatArray, IntArray, Json, Label
 
 PAIRS, FIRST, MEANS = "pairs right", "first above second", "mean rewards"
 COMPLETE = "prefers first … likes least"
@@ -49,7 +50,9 @@ class State:
     people: int | None = None
     """Number of people in the fit whose likeliest state it is."""
     means: tuple[float, float] | None = None
-    """Lowest and highest mean reward; None for a model without means."""
+    """Lowest and highest mean reward, as the log's numbers; None for a model without means."""
+    tiers: tuple[int, ...] | None = None
+    """Sizes of the tiers of known actions; None for a model without tiers."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class Inspection(Charted):
     fit: Provenance
     """How the model was fitted."""
     noise: float | None = None
+    lower_is_better: bool = False
     taste: TasteView | None = None
     evaluation: Json | None = None
 
@@ -115,6 +119,7 @@ class Inspection(Charted):
             "heldout_people": fit.heldout_people,
             "ties": fit.ties,
             "noise": self.noise,
+            "lower_is_better": self.lower_is_better,
             "taste": None if self.taste is None else asdict(self.taste),
             "warnings": list(fit.warnings),
             "evaluation": self.evaluation,
@@ -175,7 +180,8 @@ def inspect(model: PreferenceModel, *, top: int = 5, names: Mapping[str, str] | 
                 between=max(last - top, 0) if listed else 0,
                 silent=silent[z],
                 people=fit.state_people[z] if fit.state_people else None,
-                means=None if model.means is None else (float(model.means[z].min()), float(model.means[z].max())),
+                means=None if model.means is None else _range(model.oriented(model.means[z])),
+                tiers=None if model.tiers is None else _known_tiers(model.ranks[z, placed]),
             )
         )
     return Inspection(
@@ -185,9 +191,18 @@ def inspect(model: PreferenceModel, *, top: int = 5, names: Mapping[str, str] | 
         model.provenance,
         fit,
         noise=model.noise,
+        lower_is_better=model.lower_is_better,
         taste=None if model.taste is None else TasteView.of(model.taste, action_names, top),
         evaluation=model.evaluation,
     )
+
+
+def _known_tiers(ranks: IntArray) -> tuple[int, ...]:
+    return tuple(np.unique(ranks, return_counts=True)[1].tolist())
+
+
+def _range(values: FloatArray) -> tuple[float, float]:
+    return float(values.min()), float(values.max())
 
 
 def _order_uncertainty(model: PreferenceModel, state: int, order: IntArray, top: int) -> OrderUncertainty | None:
@@ -211,10 +226,11 @@ def state_table(inspection: Inspection) -> tuple[list[str], list[list[str]]]:
     if any(s.people is not None for s in states):
         columns["people"] = ["–" if s.people is None else f"{s.people:,}" for s in states]
     columns[COMPLETE if complete else "prefers"] = [
-        f"unknown: {WHY[s.silent]}" if s.silent else _listed(s.top if s.between else s.top + s.bottom) for s in states
+        f"unknown: {WHY[s.silent]}" if s.silent else _listed(s, s.top if s.between else s.top + s.bottom)
+        for s in states
     ]
     if not complete:
-        columns["likes least"] = ["… " + _listed(s.bottom) if s.between else "" for s in states]
+        columns["likes least"] = ["… " + _listed(s, s.bottom, last=True) if s.between else "" for s in states]
     if any(s.means for s in states):
         columns[MEANS] = [f"{s.means[0]:.3g} to {s.means[1]:.3g}" if s.means else "" for s in states]
     if any(s.unknown for s in states):
@@ -267,5 +283,24 @@ def curve_table(curve: Sequence[Json]) -> tuple[list[str], list[list[str]]]:
     return ["states", "score", "below best", ""], rows
 
 
-def _listed(actions: tuple[object, ...]) -> str:
-    return " · ".join(map(display, actions))
+def tier_note(inspection: Inspection) -> list[str]:
+    """Explain the braces of the table of states; nothing without tiers."""
+    if all(s.tiers is None for s in inspection.states):
+        return []
+    return ["Braces: a tier, a group of actions about whose order nothing is known."]
+
+
+def _listed(state: State, actions: tuple[Label, ...], *, last: bool = False) -> str:
+    """Return the first or the last actions of a state, those of a tier in braces."""
+    sizes = state.tiers or (1,) * len(actions)
+    place = sum(sizes) - len(actions) if last else 0
+    names = iter(map(display, actions))
+    parts = []
+    for end, size in zip(accumulate(sizes), sizes, strict=True):
+        shown = [*islice(names, max(end - max(place, end - size), 0))]
+        if shown and size > 1:
+            more = [] if len(shown) == size else ["…"]
+            shown = [*more, *shown] if last else [*shown, *more]
+            shown = ["{" + " · ".join(shown) + "}"]
+        parts += shown
+    return " · ".join(parts)

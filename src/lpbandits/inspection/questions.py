@@ -6,9 +6,9 @@ utilities β ± s on the logit scale a person of state z prefers a to b with pro
     P_z(a, b) = E σ(β_a − β_b) ≈ σ((β_a − β_b) / √(1 + π (s_a² + s_b²) / 8)),
 
 close to ½ where people of one state differ or the errors are large. (A state's ordering may be certain while one
-person's answer is close to chance.) Without utilities, people follow their state's ordering: P is 0 or 1. The mutual
-information of answer and state is H(Σ w_z P_z) − Σ w_z H(P_z) bits, with the prior w and the binary entropy H. A state
-where one of the two actions is unknown does not contribute.
+person's answer is close to chance.) Without utilities, people follow their state's ordering: P is 0 or 1, and ½ within
+a tier. The mutual information of answer and state is H(Σ w_z P_z) − Σ w_z H(P_z) bits, with the prior w and the binary
+entropy H. A state where one of the two actions is unknown does not contribute.
 """
 
 from collections.abc import Sequence
@@ -169,7 +169,7 @@ class PairSearch:
     def _best(self, bits: FloatArray) -> int:
         """Return the pair with most bits; ties are broken by the largest minimum rank difference."""
         top = np.flatnonzero(bits >= bits.max() - _NEAR)
-        ranks = self.model.ranks
+        ranks = self.model.mid_ranks
         places = np.abs(ranks[:, self.first[top]] - ranks[:, self.second[top]])
         return int(top[np.argmax(np.where(self.known[:, top] > 0, places, len(ranks[0])).min(axis=0))])
 
@@ -179,8 +179,8 @@ class PairSearch:
         one, other = int(self.first[index]), int(self.second[index])
         if answers[int(np.argmax(known))] < 0.5:
             one, other, answers = other, one, 1.0 - answers
-        logits, errors, ranks = self.model.logits, self.model.errors, self.model.ranks
-        sure = (ranks[:, one] < ranks[:, other]).astype(np.float64)
+        logits, errors = self.model.logits, self.model.errors
+        sure = _order_answers(self.model, one, other)
         if logits is not None and errors is not None:
             sure = probability_above(logits, errors, one, other)
         first, second = self.names[one], self.names[other]
@@ -190,7 +190,7 @@ class PairSearch:
 def _contest(model: PreferenceModel, known: BoolArray) -> FloatArray:
     """Return the variance of each action's utility between states, relative to its standard error."""
     fitted = model.logits if model.errors is not None else None
-    utilities = -model.ranks.astype(np.float64) if fitted is None else fitted
+    utilities = -model.mid_ranks if fitted is None else fitted
     weight = model.prior[:, None] * known
     mass = np.maximum(weight.sum(axis=0), EDGE)
     mean = (weight * utilities).sum(axis=0) / mass
@@ -202,11 +202,17 @@ def _contest(model: PreferenceModel, known: BoolArray) -> FloatArray:
 def _answers(model: PreferenceModel, first: IntArray, second: IntArray) -> FloatArray:
     """Return m×c probabilities that a person of the state prefers the first."""
     if model.logits is None:
-        return (model.ranks[:, first] < model.ranks[:, second]).astype(np.float64)
+        return _order_answers(model, first, second)
     utilities = model.logits
     errors = np.zeros_like(utilities) if model.errors is None else model.errors
     variance = errors[:, first] ** 2 + errors[:, second] ** 2
     return np.asarray(expit((utilities[:, first] - utilities[:, second]) / np.sqrt(1.0 + np.pi * variance / 8.0)))
+
+
+def _order_answers(model: PreferenceModel, first: IntArray | int, second: IntArray | int) -> FloatArray:
+    """Return the probabilities that the states' orderings have the first above the second: ½ within a tier."""
+    difference = model.ranks[:, second] - model.ranks[:, first]
+    return np.asarray((1.0 + np.sign(difference)) / 2.0)
 
 
 def _where(known: BoolArray, chances: FloatArray) -> tuple[float | None, ...]:

@@ -12,8 +12,8 @@ import numpy as np
 
 from lpbandits.kernels.choices import function
 from lpbandits.kernels.compiler import kernel, specialise, with_plugin_errors
-from lpbandits.kernels.layout import COUNT, POSTERIOR, SCORE, SPREAD, SUM, Arrays
-from lpbandits.kernels.tally import place
+from lpbandits.kernels.layout import COUNT, POSTERIOR, REWARDS, SCORE, SPREAD, SUM, TIERED, Arrays
+from lpbandits.kernels.tally import place, place_in_tiers
 from lpbandits.typing import FloatArray, Int32Array, IntArray, SlotArray
 
 IMPOSSIBLE, NO_POSTERIOR = 1, 2
@@ -78,6 +78,8 @@ def restore_with(
         return IMPOSSIBLE
     for slot in range(n):
         place(ranks, order, slot, int(order[0, slot]))
+        if settings[REWARDS, TIERED] > 0.0:
+            place_in_tiers(ranks, slots, order, slot + 1, slot)
     if n > 0:
         function(b, n)
     return 0 if is_defined(b) else NO_POSTERIOR

@@ -76,18 +76,32 @@ def first_allowed(ranks: Int32Array, state: int, offered: IntArray) -> int:
 
 @kernel
 def favourites(ranks: Int32Array, offered: IntArray, size: int, out: IntArray) -> int:
-    """Write each state's best action among the first `size` offered, unique and ascending; return their number."""
+    """Write each state's best actions among the first `size` offered, unique and ascending; return their number.
+
+    They are several if they share a tier.
+    """
     count = 0
     for z in range(ranks.shape[0]):
-        action = first_allowed(ranks, z, offered[:size])
-        i = count
-        while i > 0 and out[i - 1] > action:
-            i -= 1
-        if i == 0 or out[i - 1] != action:
-            for j in range(count, i, -1):
-                out[j] = out[j - 1]
-            out[i] = action
-            count += 1
+        first = 0
+        last = 0  # of those with the best rank
+        for i in range(1, size):
+            if ranks[z, offered[i]] < ranks[z, offered[first]]:
+                first = i
+                last = i
+            elif ranks[z, offered[i]] == ranks[z, offered[first]]:
+                last = i
+        for at in range(first, last + 1):
+            action = offered[at]
+            if ranks[z, action] != ranks[z, offered[first]]:
+                continue
+            i = count
+            while i > 0 and out[i - 1] > action:
+                i -= 1
+            if i == 0 or out[i - 1] != action:
+                for j in range(count, i, -1):
+                    out[j] = out[j - 1]
+                out[i] = action
+                count += 1
     return count
 
 

@@ -1,9 +1,14 @@
-"""Order-constrained fits: pool adjacent violators on sums and counts."""
+"""Order-constrained fits: pool adjacent violators on sums and counts.
+
+With tiers, every action of a better tier has a mean at least that of every action of a worse one. Given bounds, the
+fit within a tier clips the actions' own means to them, which keeps their order. The fit is therefore that of the total
+order by tier and, within a tier, by mean reward: the order in which `b.order` holds the slots.
+"""
 
 import numpy as np
 
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, SUM, Arrays
+from lpbandits.kernels.layout import BLOCK_COUNT, BLOCK_SUM, COUNT, REWARDS, SUM, TIERED, Arrays
 from lpbandits.typing import FloatArray
 
 
@@ -57,14 +62,16 @@ def block_squares(b: Arrays, blocks: int, centre: float) -> float:
 def fitted_at(b: Arrays, n: int, state: int, action: int) -> float:
     """Return the mean of one action in the latest fit of `pool`, which is that of this state.
 
-    The mean of an untried action is interpolated by rank between its tried neighbours; before the first and after the
-    last tried action it is constant.
+    The mean of an untried action is that of the tried actions of its tier. Without any it is interpolated by rank
+    between the tried neighbours, the worst action above and the best one below; beyond the outermost it is constant.
     """
     rank = b.ranks[state, action]
     block = 0
     remaining = b.work[BLOCK_COUNT, 0]
     before = 0  # block and rank of the previous tried action
     rank_before = -1
+    total = 0.0  # over tried actions of its tier
+    members = 0
     for i in range(n):
         if remaining <= 0.0:
             block += 1
@@ -74,14 +81,46 @@ def fitted_at(b: Arrays, n: int, state: int, action: int) -> float:
         behind = b.ranks[state, b.order[0, slot]]
         if behind >= rank:
             mean = b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]
-            if behind == rank or i == 0:
+            if b.order[0, slot] == action:
+                return mean
+            if behind == rank:
+                total += mean
+                members += 1
+                continue
+            if members > 0:
+                break
+            if i == 0:
                 return mean
             mean_before = b.work[BLOCK_SUM, before] / b.work[BLOCK_COUNT, before]
             share = (rank - rank_before) / (behind - rank_before)
             return mean_before + share * (mean - mean_before)
         before = block
         rank_before = behind
+    if members > 0:
+        return total / members
     return b.work[BLOCK_SUM, block] / b.work[BLOCK_COUNT, block]
+
+
+@kernel
+def active_constraints(b: Arrays, n: int, state: int, blocks: int) -> int:
+    """Return the number of order constraints that hold with equality in the latest fit of `pool`.
+
+    It is the number of tried actions less one in each block; a block within one tier has no constraint.
+    """
+    if b.settings[REWARDS, TIERED] == 0.0:
+        return n - blocks
+    active = 0
+    i = 0
+    for block in range(blocks):
+        remaining = b.work[BLOCK_COUNT, block]
+        first = i
+        while remaining > 0.0:
+            remaining -= b.slots[COUNT, b.order[1 + state, i]]
+            i += 1
+        best, worst = b.order[0, b.order[1 + state, first]], b.order[0, b.order[1 + state, i - 1]]
+        if b.ranks[state, best] < b.ranks[state, worst]:
+            active += i - 1 - first
+    return active
 
 
 @kernel

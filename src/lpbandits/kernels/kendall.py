@@ -32,17 +32,54 @@ def inversions(values: IntArray, work: IntArray) -> int:
     return total
 
 
+@jit_in_place
+def sort_ties(by: IntArray, order: IntArray, values: IntArray, work: IntArray) -> int:
+    """Sort the values of actions that `by` ranks equal; `values` and `by` are read in this order of the actions.
+
+    Return the number of pairs that are equal in both.
+    """
+    equal = 0
+    start = 0
+    n = len(values)
+    while start < n:
+        end = start + 1
+        while end < n and by[order[end]] == by[order[start]]:
+            end += 1
+        inversions(values[start:end], work)
+        run = 0
+        for i in range(start + 1, end):
+            run = run + 1 if values[i] == values[i - 1] else 0
+            equal += run
+        start = end
+    return equal
+
+
 @jit
-def kendall_distances(orderings: IntArray, ranks: IntArray) -> IntArray:
-    """Return the m×m numbers of action pairs that two states order differently."""
-    m, k = orderings.shape
-    out = np.zeros((m, m), dtype=np.int64)
+def kendall_distances(ranks: IntArray, others: IntArray, symmetric: bool) -> IntArray:
+    """Return twice the number of action pairs that a row of `ranks` and one of `others` order differently.
+
+    A pair that is tied in one of them counts half. `symmetric`: both are the same array.
+    """
+    k = ranks.shape[1]
+    out = np.zeros((len(ranks), len(others)), dtype=np.int64)
     values = np.empty(k, dtype=np.int64)
     work = np.empty(k, dtype=np.int64)
-    for y in range(m):
-        for z in range(y + 1, m):
+    for y in range(len(ranks)):
+        order = np.argsort(ranks[y])
+        values[:] = 0
+        tied = sort_ties(ranks[y], order, values, work)
+        for z in range(y + 1 if symmetric else 0, len(others)):
+            values[:] = others[z]
+            inversions(values, work)
+            tied_other = 0
+            run = 0
+            for i in range(1, k):
+                run = run + 1 if values[i] == values[i - 1] else 0
+                tied_other += run
             for i in range(k):
-                values[i] = ranks[z, orderings[y, i]]
-            out[y, z] = inversions(values, work)
-            out[z, y] = out[y, z]
+                values[i] = others[z, order[i]]
+            both = sort_ties(ranks[y], order, values, work)
+            out[y, z] = 2 * inversions(values, work) + tied + tied_other - 2 * both
+            if symmetric:
+                out[z, y] = out[y, z]
     return out

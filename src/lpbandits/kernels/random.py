@@ -26,6 +26,7 @@ CHALLENGE = 8  # the second action of double Thompson sampling
 SWAP = 9  # whether neighbours in a person's ordering are swapped; the index is the position
 MISTAKE = 10  # the error of a policy's model; the index counts actions and attempts
 EXPLORE = 11  # the exploration floor; index 1 for the second action of a pair
+TIER = 12  # a person's order within the tiers of their state; the index is the position
 
 _U32 = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
@@ -208,6 +209,25 @@ def largest_normal(u: float, n: int) -> float:
     if tail < 0.075:
         return upper_quantile(tail)
     return normal_quantile(1.0 - tail)
+
+
+TRIES = 32  # of a gamma draw; each is rejected with probability at most 5 %
+
+
+@jit_in_place
+def gamma(shape: float, seed: int, person: int, round_: int, purpose: int, index: int) -> float:
+    """Return a gamma number of shape ≥ 1 (Marsaglia and Tsang 2000), drawn at indices from 32·index on."""
+    d = shape - 1.0 / 3.0
+    c = 1.0 / np.sqrt(9.0 * d)
+    for i in range(TRIES):
+        word, second_word = words(seed, person, round_, purpose, TRIES * index + i)
+        x = normal(word)
+        v = 1.0 + c * x
+        if v > 0.0:
+            v = v * v * v
+            if np.log(unit(second_word)) < 0.5 * x * x + d - d * v + d * np.log(v):
+                return float(d * v)
+    return d
 
 
 @jit_in_place

@@ -1,8 +1,10 @@
 """Record outcomes: one slot per tried action, sorted by each state's order."""
 
+import numpy as np
+
 from lpbandits.kernels.compiler import jit_in_place, kernel
-from lpbandits.kernels.layout import COUNT, FAMILY, GAUSSIAN_UNKNOWN, REWARDS, SPREAD, SUM, Arrays
-from lpbandits.typing import Int32Array, SlotArray
+from lpbandits.kernels.layout import COUNT, FAMILY, GAUSSIAN_UNKNOWN, NOISE, REWARDS, SPREAD, SUM, TIERED, Arrays
+from lpbandits.typing import FloatArray, Int32Array, SlotArray
 
 
 @kernel
@@ -25,6 +27,18 @@ def totals(b: Arrays, n: int) -> tuple[float, float]:
     return count, total
 
 
+@kernel
+def mean_reward(b: Arrays, slot: int) -> float:
+    """Return the mean reward of a tried action."""
+    return b.slots[SUM, slot] / b.slots[COUNT, slot]
+
+
+@kernel
+def confidence_width(b: Arrays, slot: int, log_rounds: float) -> float:
+    """Return σ √(2 log t / n), the distance of UCB1's confidence bounds from the mean reward of a tried action."""
+    return b.settings[REWARDS, NOISE] * np.sqrt(2.0 * log_rounds / b.slots[COUNT, slot])
+
+
 @jit_in_place
 def place(ranks: Int32Array, order: SlotArray, n: int, action: int) -> None:
     """Give `action` slot n, and insert the slot into every state's order."""
@@ -36,6 +50,36 @@ def place(ranks: Int32Array, order: SlotArray, n: int, action: int) -> None:
             order[row, i] = order[row, i - 1]
             i -= 1
         order[row, i] = n
+
+
+@kernel
+def precedes(ranks: Int32Array, slots: FloatArray, order: SlotArray, row: int, one: int, other: int) -> bool:
+    """Return whether a slot is before another: in a better tier, or in the same with a larger mean.
+
+    Of equal means the earlier slot is first, so that the order depends on the slots alone.
+    """
+    rank, other_rank = ranks[row - 1, order[0, one]], ranks[row - 1, order[0, other]]
+    if rank != other_rank:
+        return rank < other_rank
+    mean, other_mean = slots[SUM, one] / slots[COUNT, one], slots[SUM, other] / slots[COUNT, other]
+    return mean > other_mean or (mean == other_mean and one < other)
+
+
+@jit_in_place
+def place_in_tiers(ranks: Int32Array, slots: FloatArray, order: SlotArray, n: int, slot: int) -> None:
+    """Move a slot whose mean has changed to its place in every state's order."""
+    for row in range(1, order.shape[0]):
+        i = 0
+        while order[row, i] != slot:
+            i += 1
+        moved = order[row, i]
+        while i > 0 and precedes(ranks, slots, order, row, moved, order[row, i - 1]):
+            order[row, i] = order[row, i - 1]
+            i -= 1
+        while i < n - 1 and precedes(ranks, slots, order, row, order[row, i + 1], moved):
+            order[row, i] = order[row, i + 1]
+            i += 1
+        order[row, i] = moved
 
 
 @kernel
@@ -56,4 +100,6 @@ def record(b: Arrays, n: int, action: int, reward: float) -> tuple[int, int]:
         mean = b.slots[SUM, slot] / count
         before = (b.slots[SUM, slot] - reward) / (count - 1.0) if count > 1.0 else reward
         b.slots[SPREAD, slot] += (reward - before) * (reward - mean)
+    if b.settings[REWARDS, TIERED] > 0.0:
+        place_in_tiers(b.ranks, b.slots, b.order, n, slot)
     return n, slot

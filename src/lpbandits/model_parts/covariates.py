@@ -19,7 +19,10 @@ MAX_FACTOR = 0.98
 """Largest weight of the regression; each state keeps a part of its share."""
 
 MAX_COEFFICIENT = 1e6
-MISSING = ("", "na", "n/a", "nan", "none", "null", "-")
+MISSING = (
+    *("", "na", "n/a", "n.a.", "<na>", "#n/a", "nan", "none", "null", "nil", "missing"),
+    *("-", "--", "–", "—", ".", "?"),
+)
 """Lowercase text that stands for a missing value."""
 
 _FIELDS = ("columns", "kinds", "levels", "means", "scales", "intercepts", "coefficients", "factor")

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.data.columns import clipped, comma_hint, is_blank, is_text, number
+from lpbandits.data.columns.cells import clipped, comma_hint, is_blank, is_text, number
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.model import PreferenceModel

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from lpbandits.data.columns import number
-from lpbandits.data.layouts import normalized
+from lpbandits.data.columns.cells import number
+from lpbandits.data.columns.roles import words_of
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.model import PreferenceModel, as_personal_prior
-from lpbandits.model_fields import rescaled
+from lpbandits.model import PreferenceModel
+from lpbandits.model_fields import as_personal_prior, rescaled
 from lpbandits.people.tables import PeopleTable, open_people, places_of
 from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray
@@ -50,11 +50,12 @@ class Priors:
         """
         if isinstance(source, Mapping):
             labels = [as_label(label, "a person of priors") for label in source]
-            rows = np.array([as_personal_prior(prior, model) for prior in source.values()])
+            names, m = model.states_by_name, model.n_states
+            rows = np.array([as_personal_prior(prior, names, m) for prior in source.values()])
             return cls(labels_as_series("person", labels), rows.reshape(-1, model.n_states), model.prior)
         with open_people(source, person=person) as table:
-            states = [name for name in table.others if normalized(name) == "state"]
-            shares = [name for name in table.others if normalized(name) in PROBABILITIES]
+            states = [name for name in table.others if words_of(name)[:1] == ["state"] and len(words_of(name)) == 1]
+            shares = [name for name in table.others if "".join(words_of(name)) in PROBABILITIES]
             if len(states) == 1 and len(shares) == 1:
                 people, rows = _by_row(table, states[0], shares[0], model)
             else:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from lpbandits.data.cleaning import all_integers, label_expr, label_faults
-from lpbandits.data.columns import ReadOptions
-from lpbandits.data.layouts import check_once, find_column, like
+from lpbandits.data.cleaning import all_integers, label_expr
+from lpbandits.data.columns.options import ReadOptions
+from lpbandits.data.columns.roles import check_once, find_columns, like
+from lpbandits.data.faults import label_faults
 from lpbandits.data.sources import open_table
 from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput
@@ -64,7 +65,7 @@ def open_people(source: Any, *, person: str | None = None) -> Iterator[PeopleTab
         known = person if person is not None and person in table.names else None
         if known is None and like(table.names[:1], "person"):
             known = table.names[0]
-        yield PeopleTable(table, find_column(table, "person", known))
+        yield PeopleTable(table, find_columns(table, {"person": known})["person"])
 
 
 def read_people(source: Any, *, person: str | None = None) -> pl.Series:

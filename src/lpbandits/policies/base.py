@@ -142,6 +142,13 @@ class Evidence:
         """Return the matrix of constants for `b.table`; raise `InvalidInput` if the model lacks them."""
         return np.zeros((0, 0))
 
+    def ranks(self, model: PreferenceModel) -> IntArray:
+        """Return `b.ranks`: those of the model, with tiers twice the mid-ranks.
+
+        An evidence that knows the order of actions within tiers may return ranks without ties.
+        """
+        return model.ranks if model.tiers is None else (2.0 * model.mid_ranks).astype(np.int64)
+
     def own(self, model: PreferenceModel) -> FloatArray:
         """Return the initial matrix `b.own` of a belief, by default `own_rows` rows of 0."""
         return np.zeros((self.own_rows, model.n_states if self.own_rows else 0))
@@ -176,11 +183,16 @@ class Rule:
     """False for a rule that may repeat one action for ever; it is meant for actions that a person gets only once."""
     needs_expectations: ClassVar[bool] = False
     """Whether it calls `expected_rewards` or `predictive_sd`."""
+    plays_best: ClassVar[bool] = False
+    """Whether it calls `posterior.play_best`, which draws an action within a tier."""
     work_rows: ClassVar[int] = 0
     """Number of rows of scratch, with a column per action."""
     choose: ClassVar[Callable[..., Any]]
     probability: ClassVar[Callable[..., float] | None] = None
-    """Exact probability of an action, called right after `choose` returned `play`; None: `probabilities` is called."""
+    """Exact probability of an action, called right after `choose` returned `play`; None: `probabilities` is called.
+
+    With `plays_best`, it is for models without tiers only.
+    """
     sampled_state: ClassVar[Callable[..., int] | None] = None
     """The state that was drawn; -1 if the action is not that state's best allowed one."""
 
@@ -204,7 +216,8 @@ class Rule:
         """Return the exact probability of each of the k actions at the next ask."""
         probability = policy.probability
         if probability is None:
-            raise NotSupported(f"the rule '{self.kind}' has no exact probabilities")
+            tiers = " in a model with tiers; use one without tiers" if policy.tiered and self.plays_best else ""
+            raise NotSupported(f"the rule '{self.kind}' has no exact probabilities{tiers}")
         play = policy._call(policy.choose, belief, offered, 0, 0, 0)  # its results stay in `b.work`
         out = np.zeros(policy.model.n_actions)
         for action in [play] if self.probability is deterministic else policy.allowed(offered).tolist():

@@ -307,6 +307,21 @@ def _scratch(policy: "Policy", room: int) -> FloatArray:
     return np.zeros((layout.RULE_WORK + rows, max(room, columns)))
 
 
+def initial_states(policy: "Policy", priors: FloatArray) -> FloatArray:
+    """Return `states` of people without outcomes, people×4×m, from their priors; no columns without latent states."""
+    if not policy.evidence.latent:
+        return np.zeros((len(priors), layout.STATE_ROWS, 0))
+    states = np.zeros((len(priors), layout.STATE_ROWS, priors.shape[1]))
+    with np.errstate(divide="ignore"):
+        states[:, layout.LOG_PRIOR] = np.log(priors)
+    states[:, layout.SCORE] = states[:, layout.LOG_PRIOR]
+    possible = priors > 0
+    equal = possible / possible.sum(axis=1, keepdims=True)
+    states[:, layout.POSTERIOR] = priors if policy.evidence.probabilistic else equal
+    states[:, layout.BEST] = np.argmin(policy.ranks, axis=1)
+    return states
+
+
 def _saved_shapes(policy: "Policy") -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the shapes of the saved arrays `states` and `own` of a policy's beliefs."""
     own = (0, 0) if policy.evidence.derived else policy.start_own.shape

@@ -22,11 +22,12 @@ class Calls(NamedTuple):
     locks_in: bool
     """Whether it may repeat one action for ever."""
     any_float: bool
-    """Whether every float within ±MAX_ABS_VALUE is a valid reward."""
+    """Whether every float within ±MAX_ABS_VALUE is a valid reward as it is."""
 
 
 def calls_of(policy: "Policy") -> Calls:
     """Return the `Calls` of a policy."""
+    lower = policy.model.lower_is_better
     return Calls(
         flat(choose_with, policy.choose),
         flat(tell_with, policy.tell),
@@ -34,5 +35,5 @@ def calls_of(policy: "Policy") -> Calls:
         duels=policy.feedback == "duels",
         explores=policy.explore > 0.0,
         locks_in=not policy.rule.handles_repeats and not policy.explore,
-        any_float=policy.rewards.family == "gaussian" and policy.feedback == "rewards",
+        any_float=policy.rewards.family == "gaussian" and policy.feedback == "rewards" and not lower,
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from lpbandits.policies.base import Feedback
 from lpbandits.policies.baselines import TS, UCB, DoubleTS, Popular, Taste, Uniform
-from lpbandits.policies.latent import MTS, MUCB, LpbDuel, LpbHorizon, LpbIDS, LpbPaired, LpbTS, LpbUtility
+from lpbandits.policies.latent import MTS, MUCB, LpbDuel, LpbHorizon, LpbIDS, LpbOrderUcb, LpbPaired, LpbTS, LpbUtility
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.registry import APPROXIMATE, MEANS, NOTHING, ORDERINGS, TASTES, TOP, Entry, Setting
 
@@ -13,6 +13,7 @@ _BUILDERS: dict[str, Callable[[Setting], Policy]] = {
     "lpbts-incremental": lambda s: LpbTS(s.model, rewards=s.rewards.as_known, likelihood="incremental", first=s.first),
     "lpbts-marginal": lambda s: LpbTS(s.model, rewards=s.rewards, likelihood="marginal", first=s.first),
     "lpb-paired": lambda s: LpbPaired(s.model, rewards=s.rewards.as_known, first=s.first),
+    "lpb-order-ucb": lambda s: LpbOrderUcb(s.model, rewards=s.rewards.as_known),
     "lpb-utility": lambda s: LpbUtility(s.model, rewards=s.guess),
     "lpb-ids": lambda s: LpbIDS(s.model, rewards=s.guess),
     "lpb-horizon": lambda s: LpbHorizon(s.model, rounds=s.rounds, rewards=s.guess),
@@ -36,6 +37,12 @@ _DESCRIPTIONS: dict[Feedback, tuple[tuple[str, str, str, str], ...]] = {
         ("lpbts-incremental", "lpbTS, incremental", ORDERINGS, "as lpbts; a round adds the newest reward's likelihood"),
         ("lpbts-marginal", "lpbTS, marginal", ORDERINGS, "as lpbts; the exact posterior instead of a bound"),
         ("lpb-paired", "lpbTS, rewards paired", ORDERINGS, "as lpbts; only compares consecutive pairs of rewards"),
+        (
+            "lpb-order-ucb",
+            "lpb-order-ucb",
+            ORDERINGS,
+            "as lpbts; drops orderings that bounds contradict, deterministic",
+        ),
         ("lpb-utility", "lpb-utility", APPROXIMATE, "a person's means are close to a state's utilities, on any scale"),
         ("lpb-ids", "lpb-ids", APPROXIMATE, "as lpb-utility; tries actions that distinguish states"),
         ("lpb-horizon", "lpb-horizon", APPROXIMATE, "as lpb-utility; plans for a known number of rounds"),

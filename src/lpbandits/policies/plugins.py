@@ -4,7 +4,7 @@ import functools
 import inspect
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -15,6 +15,7 @@ from lpbandits.kernels.choices import validated_pair, validated_probability
 from lpbandits.kernels.compiler import config, is_compiled, plugins_of, specialise
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Evidence, Feedback, Rule
+from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Json
 from lpbandits.validate import short_repr
 
@@ -103,6 +104,12 @@ def bind_expectations(
 
 
 @functools.cache
+def bind_tiers(function: Callable[..., Any], play_best: Callable[..., int]) -> Callable[..., Any]:
+    """Return a rule's function that draws the action to play within a tier."""
+    return specialise(function, {"play_best": play_best}, inline=True)
+
+
+@functools.cache
 def checked(function: Callable[..., Any], template: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function, that of a plug-in with the checks of a template of `kernels.choices`."""
     if not plugins_of(function):
@@ -124,3 +131,21 @@ def _with_integers(function: Callable[..., Any], shape: tuple[int, ...]) -> Call
         return value
 
     return call
+
+
+def described(part: Any) -> str:
+    """Return the kind and settings of an evidence or a rule."""
+    arguments: list[str] = []
+    for name, value in ((field.name, getattr(part, field.name)) for field in fields(part)):
+        if isinstance(value, Rewards):
+            if value.family != "gaussian":
+                arguments.append(repr(value.family))
+            arguments.append(f"noise={_short(value)}" if value.noise_known else f"noise≈{_short(value)}")
+        else:
+            arguments.append(f"{name}={value!r}")
+    return f"{part.kind}({', '.join(arguments)})"
+
+
+def _short(rewards: Rewards) -> str:
+    """Return the noise with four digits."""
+    return "spread" if rewards.noise is None else repr(float(f"{rewards.noise:.4g}"))

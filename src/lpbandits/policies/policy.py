@@ -7,7 +7,7 @@ functions.
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -26,18 +26,23 @@ from lpbandits.kernels.choices import (
 )
 from lpbandits.kernels.compiler import plugins_of, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
-from lpbandits.model import PreferenceModel, as_model, as_personal_prior
+from lpbandits.model import PreferenceModel, as_model
+from lpbandits.model_fields import as_lower_is_better, as_personal_prior
 from lpbandits.policies.base import Evidence, Feedback, Rule, require, require_latent
-from lpbandits.policies.belief import ROOM, Belief
+from lpbandits.policies.belief import ROOM, Belief, initial_states
 from lpbandits.policies.calls import Calls, calls_of
 from lpbandits.policies.plugins import (
     bind_expectations,
+    bind_tiers,
     check_part,
     check_probabilities,
     checked,
+    described,
     scratch_of,
     settings_of,
 )
+from lpbandits.policies.posterior import best_columns
+from lpbandits.policies.tiers import draw_by_rewards, draw_by_wins
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
@@ -98,7 +103,9 @@ class Policy:
                 f"the rule '{rule.kind}' does not use the states of the evidence '{evidence.kind}'; combine it with "
                 "'tally'"
             )
-        _ = self.rewards, self.table, self.start_own, self.settings, self.scratch  # raise now if they are invalid
+        if self.model.lower_is_better and self.feedback == "rewards":
+            as_lower_is_better(True, self.rewards.family)
+        _ = self.rewards, self.ranks, self.table, self.start_own, self.settings, self.scratch  # raise now if invalid
         rule.check(self)
 
     @property
@@ -114,8 +121,16 @@ class Policy:
     @cached_property
     def ranks(self) -> Int32Array:
         """Ranks of the actions for the kernels, m×k; without latent states one row, 0 to k − 1."""
-        ranks = self.model.ranks if self.evidence.latent else np.arange(self.model.n_actions)[None, :]
-        return np.array(ranks, dtype=np.int32, order="C")
+        m, k = self.model.orderings.shape
+        if not self.evidence.latent:
+            return np.arange(k, dtype=np.int32)[None, :]
+        name = f"ranks() of '{self.evidence.kind}'"
+        return validate.as_floats(self.evidence.ranks(self.model), name, shape=(m, k), max_abs=2.0 * k).astype(np.int32)
+
+    @cached_property
+    def tiered(self) -> bool:
+        """Whether some actions share a rank: the model has tiers, and the evidence knows no order within them."""
+        return self.model.tiers is not None and not np.diff(np.sort(self.ranks, axis=1), axis=1).all()
 
     @cached_property
     def table(self) -> FloatArray:
@@ -131,7 +146,7 @@ class Policy:
         noise = 0.0 if rewards.noise is None else rewards.noise
         parts: tuple[Evidence | Rule, ...] = (self.evidence, self.rule)
         own = [validate.as_floats(part.settings(), f"settings() of '{part.kind}'", shape=(None,)) for part in parts]
-        rows = [np.array([family, noise, rewards.weight]), *own]
+        rows = [np.array([family, noise, rewards.weight, self.tiered]), *own]
         out = np.zeros((len(rows), max(map(len, rows))))
         for i, row in enumerate(rows):
             out[i, : len(row)] = row
@@ -146,24 +161,12 @@ class Policy:
     @cached_property
     def start_states(self) -> FloatArray:
         """The initial `states` of a belief with the model's prior (no columns without latent states)."""
-        if not self.evidence.latent:
-            return np.zeros((layout.STATE_ROWS, 0))
-        states: FloatArray = self.starts(self.model.prior[None])[0]
+        states: FloatArray = initial_states(self, self.model.prior[None])[0]
         return states
 
     def starts(self, priors: FloatArray | None) -> FloatArray:
         """Return the initial `states` of people with these priors (people×m): people×4×m; 1×4×m without priors."""
-        if priors is None:
-            return self.start_states[None]
-        states = np.zeros((len(priors), layout.STATE_ROWS, self.model.n_states))
-        with np.errstate(divide="ignore"):
-            states[:, layout.LOG_PRIOR] = np.log(priors)
-        states[:, layout.SCORE] = states[:, layout.LOG_PRIOR]
-        possible = priors > 0
-        equal = possible / possible.sum(axis=1, keepdims=True)
-        states[:, layout.POSTERIOR] = priors if self.evidence.probabilistic else equal
-        states[:, layout.BEST] = self.model.orderings[:, 0]
-        return states
+        return self.start_states[None] if priors is None else initial_states(self, priors)
 
     @cached_property
     def start_own(self) -> FloatArray:
@@ -192,20 +195,24 @@ class Policy:
 
     @property
     def choose(self) -> Callable[..., Any]:
-        """The rule's function, bound to the evidence's expectations if needed, and checked if it is a plug-in's."""
+        """The rule's function, bound to the evidence's expectations and to tiers, and checked if it is a plug-in's."""
         template = validated_pair if self.feedback == "duels" else validated_action
         return checked(self._bound(self.rule.choose), template)
 
     @property
     def probability(self) -> Callable[..., float] | None:
-        """The rule's function, bound to the evidence's expectations if needed and checked if it is a plug-in's."""
+        """The rule's function, bound and checked as `choose`; None if it has none for this model."""
         probability = self.rule.probability
-        return None if probability is None else checked(self._bound(probability), validated_probability)
+        if probability is None or (self.tiered and self.rule.plays_best):
+            return None
+        return checked(self._bound(probability), validated_probability)
 
     def _bound(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if not self.rule.needs_expectations:
-            return function
-        return bind_expectations(function, self.evidence.expected_rewards, self.evidence.predictive_sd)
+        if self.rule.needs_expectations:
+            function = bind_expectations(function, self.evidence.expected_rewards, self.evidence.predictive_sd)
+        if self.rule.plays_best and self.tiered:
+            function = bind_tiers(function, draw_by_wins if self.feedback == "duels" else draw_by_rewards)
+        return function
 
     @property
     def tell(self) -> Callable[..., int]:
@@ -230,7 +237,7 @@ class Policy:
             return self._empty.copy()
         if prior is not None:
             require_latent(self, "prior")
-            prior = as_personal_prior(prior, self.model)
+            prior = as_personal_prior(prior, self.model.states_by_name, self.model.n_states)
         return Belief.new(self, validate.as_count(room, "room"), prior)
 
     @cached_property
@@ -256,8 +263,14 @@ class Policy:
         return np.array(indices, dtype=np.int64)
 
     def limited(self, offered: IntArray) -> IntArray:
-        """Return the best allowed action of each state if the rule is limited to top actions, else `offered`."""
-        return np.unique(self.favourites(offered)) if self.rule.top else offered
+        """Return the best allowed actions of all states if the rule is limited to top actions, else `offered`.
+
+        All actions of a state's best tier are its best.
+        """
+        if not self.rule.top:
+            return offered
+        actions = self.allowed(offered)
+        return np.asarray(actions[best_columns(self.model.ranks[:, actions]).any(axis=0)], dtype=np.int64)
 
     def check_floor(self, actions: int) -> None:
         """Raise `InvalidInput` if `explore` exceeds 1 / (number of allowed actions)."""
@@ -285,8 +298,9 @@ class Policy:
         if not self.rule.top:
             return offered
         if offered.shape[2] == 0:
-            return np.unique(self.model.orderings[:, 0])[None, None, :]
-        out = np.empty((*offered.shape[:2], min(self.model.n_states, offered.shape[2])), dtype=np.int64)
+            return self.limited(offered[0, 0])[None, None, :]
+        most = offered.shape[2] if self.model.tiers else min(self.model.n_states, offered.shape[2])
+        out = np.empty((*offered.shape[:2], most), dtype=np.int64)
         favourite_sets(self.model.ranks.astype(np.int32), offered, out)
         return out
 
@@ -295,10 +309,9 @@ class Policy:
         return offered if len(offered) else np.arange(self.model.n_actions)
 
     def favourites(self, offered: IntArray) -> IntArray:
-        """Return each state's best allowed action."""
-        if not len(offered):
-            return np.array(self.model.orderings[:, 0])
-        return np.asarray(offered[np.argmin(self.model.ranks[:, offered], axis=1)], dtype=np.int64)
+        """Return each state's best allowed action; of a tier the first."""
+        actions = self.allowed(offered)
+        return np.asarray(actions[np.argmin(self.ranks[:, actions], axis=1)], dtype=np.int64)
 
     def equally(self, actions: IntArray) -> FloatArray:
         """Return equal probabilities for the given actions, and 0 for the others."""
@@ -336,6 +349,10 @@ class Policy:
                 + validate.did_you_mean(label, self.model.actions)
             ) from None
 
+    def reward_of(self, number: Any) -> float:
+        """Return the reward of a user's number, its negative if lower is better; raise if the family forbids it."""
+        return float(self.model.oriented(self.rewards.check(number)))
+
     def with_model(self, model: PreferenceModel) -> "Policy":
         """Return the same evidence and rule over another model."""
         return Policy(model, self.evidence, self.rule, self.explore)
@@ -369,22 +386,4 @@ class Policy:
     def __repr__(self) -> str:
         size = f"{pluralize(self.model.n_states, 'state')}, {pluralize(self.model.n_actions, 'action')}"
         floor = f", explore={self.explore:g}" if self.explore else ""
-        return f"{type(self).__name__}({_described(self.evidence)} × {_described(self.rule)} over {size}{floor})"
-
-
-def _described(part: Any) -> str:
-    """Return the kind and settings of an evidence or a rule."""
-    arguments: list[str] = []
-    for name, value in ((field.name, getattr(part, field.name)) for field in fields(part)):
-        if isinstance(value, Rewards):
-            if value.family != "gaussian":
-                arguments.append(repr(value.family))
-            arguments.append(f"noise={_short(value)}" if value.noise_known else f"noise≈{_short(value)}")
-        else:
-            arguments.append(f"{name}={value!r}")
-    return f"{part.kind}({', '.join(arguments)})"
-
-
-def _short(rewards: Rewards) -> str:
-    """Return the noise with four digits."""
-    return "spread" if rewards.noise is None else repr(float(f"{rewards.noise:.4g}"))
+        return f"{type(self).__name__}({described(self.evidence)} × {described(self.rule)} over {size}{floor})"

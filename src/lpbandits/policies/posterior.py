@@ -5,7 +5,7 @@ import numpy as np
 from lpbandits.kernels.choices import first_allowed
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import BEST, POSTERIOR, SCORE, Arrays
-from lpbandits.typing import IntArray
+from lpbandits.typing import BoolArray, Int32Array, IntArray
 
 NEGLIGIBLE = 1e-3
 """Rules that average over states skip states below this fraction of the largest posterior."""
@@ -56,5 +56,20 @@ def draw_state(b: Arrays, u: float) -> int:
 
 @kernel
 def favourite(b: Arrays, state: int, offered: IntArray) -> int:
-    """Return a state's best allowed action."""
+    """Return a state's best allowed action; of a tier the first."""
     return int(b.states[BEST, state]) if len(offered) == 0 else first_allowed(b.ranks, state, offered)
+
+
+@kernel
+def play_best(b: Arrays, n: int, state: int, offered: IntArray, seed: int, person: int, round_: int, index: int) -> int:
+    """Return the action to play in a state: its best allowed one, or one drawn from the best tier.
+
+    This is the version without tiers. `policies.tiers` has the versions that replace it in a rule with
+    `plays_best = True`; they are compiled only for models with tiers. `index` numbers the actions of a round.
+    """
+    return favourite(b, state, offered)
+
+
+def best_columns(ranks: IntArray | Int32Array) -> BoolArray:
+    """Return, for each row of ranks, which columns have the smallest; several in a tier."""
+    return np.asarray(ranks == ranks.min(axis=1, keepdims=True))

@@ -68,7 +68,7 @@ class PersonBounds:
             "printed": lower_bound(*person, pinned=False).value,
             "latent_printed": latent_bound(*person, pinned=False).value if known else math.nan,
         }
-        return cls(draw, state, int(model.orderings[state, 0]), values, preference)
+        return cls(draw, state, int(np.argmax(means)), values, preference)
 
     def to_dict(self) -> Json:
         """Return a JSON object; null for infinite and unknown bounds."""
@@ -159,7 +159,7 @@ def bound_world(
     """
     if not isinstance(world, SyntheticWorld):
         raise validate.invalid("world", "a SyntheticWorld, such as SyntheticWorld(states=5)", world)
-    for name, default in (("swap", 0.0), ("model_error", 0.0), ("noise_family", "normal")):
+    for name, default in (("swap", 0.0), ("model_error", 0.0), ("noise_family", "normal"), ("break_ties", False)):
         if getattr(world, name) != default:
             raise validate.invalid(name, f"{default!r}: bounds assume a correct model", getattr(world, name))
     seed, policies = validate.as_seed(seed), validate.as_list(policies, "policies", "names")
@@ -170,7 +170,7 @@ def bound_world(
             raise InvalidInput(f"policies must differ, got {name!r} twice")
     people, repeats = validate.as_count(people, "people", high=MAX_PEOPLE), validate.as_count(repeats, "repeats")
     rounds, threads = validate.as_count(rounds, "rounds", low=10), resolve_threads(threads)
-    check_size(world.states, world.actions)
+    check_size(world.states * (world.tiers or 1), world.actions)
     if policies:
         runs = f"{repeats:,} repeats × {rounds:,} rounds"
         check_memory(runs, "take fewer repeats or rounds", repeats * (28 * rounds + 16 * world.actions))

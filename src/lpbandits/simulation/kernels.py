@@ -8,7 +8,7 @@ import numpy as np
 
 from lpbandits.kernels.choices import favourites, filled
 from lpbandits.kernels.compiler import jit_in_place, kernel, specialise, with_plugin_errors
-from lpbandits.kernels.isotonic import pool
+from lpbandits.kernels.isotonic import active_constraints, pool
 from lpbandits.kernels.layout import POSTERIOR, Arrays
 from lpbandits.kernels.outcomes import People
 from lpbandits.typing import FloatArray, Int32Array, IntArray
@@ -77,15 +77,15 @@ def offer_once(offers: Offers, people: People, b: Arrays, n: int, p: int, t: int
 
 
 @jit_in_place
-def active_constraints(b: Arrays, n: int, state: int, out: FloatArray, p: int) -> None:
+def count_constraints(b: Arrays, n: int, state: int, out: FloatArray, p: int) -> None:
     """Write the numbers of active order constraints: mean over all states, the true state, mean over the others."""
     m = b.states.shape[1]
     total = 0.0
     for z in range(m):
-        blocks = pool(b, 1 + z, n)
-        total += n - blocks
+        active = active_constraints(b, n, z, pool(b, 1 + z, n))
+        total += active
         if z == state:
-            out[p, 1] = n - blocks
+            out[p, 1] = active
     out[p, 0] = total / m
     out[p, 2] = (total - out[p, 1]) / (m - 1) if m > 1 and state >= 0 else np.nan
 
@@ -189,7 +189,7 @@ def rollout(
         for part in range(3):
             active[p, part] = np.nan
         if m > 0 and b.order.shape[0] == 1 + m:
-            active_constraints(b, n, truth[p], active, p)
+            count_constraints(b, n, truth[p], active, p)
 
 
 @functools.cache

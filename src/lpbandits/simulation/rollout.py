@@ -48,7 +48,9 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
     """Play as `rollout` does, without validation."""
     count, k = len(people), policy.model.n_actions
     duels = policy.feedback == "duels"
-    comparable = np.array_equal(policy.model.orderings, people.model.orderings)
+    comparable = (
+        np.array_equal(policy.model.orderings, people.model.orderings) and policy.model.tiers == people.model.tiers
+    )
     belief = policy.new_belief(min(2 * rounds if duels else rounds, k))
     trace = Trace(
         plays=np.empty((count, rounds, 3 if duels else 1), dtype=np.int32),

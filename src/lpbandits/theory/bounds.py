@@ -33,7 +33,8 @@ class LowerBound:
     gap
         Certified relative error of `value`.
     confusing_state
-        State that costs most to rule out; None if no other state can be confused with the true one.
+        State that costs most to rule out; None if there is none. It can be the true state, if its first tier has other
+        actions.
     confusing_means
         Means λ* of that state that are nearest to the true ones under `rates`.
     weights
@@ -73,15 +74,16 @@ def lower_bound(
 ) -> LowerBound:
     """Return the bound for a policy that knows the possible orderings (Theorem 1).
 
-    It is the minimum of Σ c_a Δ_a such that Σ c_a (μ_a − λ_a)² / 2σ² ≥ 1 for all means λ of every state with another
-    best action.
+    It is the minimum of Σ c_a Δ_a such that Σ c_a (μ_a − λ_a)² / 2σ² ≥ 1 for all means λ that a state allows and that
+    have another best action. With tiers, any action of a state's first tier can be its best.
 
     Parameters
     ----------
     model, state
         The possible orderings, and the person's state.
     means
-        The person's k mean rewards; they follow the state's ordering and have one best action.
+        The person's k mean rewards; they follow the state's ordering, in any order within a tier, and have one best
+        action.
     noise
         Standard deviation σ of the Gaussian rewards. The bound is proportional to σ².
     pinned
@@ -100,13 +102,32 @@ def lower_bound(
     """
     person = _person(model, state, means, noise)
     tolerance = validate.as_number(tolerance, "tolerance", low=1e-9, high=1.0)
-    others = np.flatnonzero(model.orderings[:, 0] != person.best)
+    rows, others = alternatives(model, person.means, person.best)
     free = np.zeros(len(others), dtype=np.bool_)
     if not validate.as_flag(pinned, "pinned"):
-        rest = model.orderings[others]
-        rest = rest[rest != person.best].reshape(len(others), model.n_actions - 1)
+        rest = rows[rows != person.best].reshape(len(others), model.n_actions - 1)
         free = (np.diff(person.means[rest], axis=1) <= 0).all(axis=1)
-    return _bound(model, person, others, free, tolerance, pinned=pinned)
+    return _bound(model, person, rows, others, free, tolerance, pinned=pinned)
+
+
+def alternatives(model: PreferenceModel, means: FloatArray, best: int) -> tuple[IntArray, IntArray]:
+    """Return one ordering for each state and each action but `best` of its first tier, and the states.
+
+    The action comes first, then each tier by decreasing `means`. Of all means that a state allows and in which the
+    action is best, those nearest to `means` under any rates follow this ordering: for given values of the other tiers,
+    a tier's nearest means are `means` clipped to an interval, which keeps their order.
+
+    >>> model = PreferenceModel([[[0, 1, 2], 3], [3, [0, 1, 2]]])
+    >>> rows, states = alternatives(model, np.array([3.0, 1.0, 2.0, 0.0]), best=0)
+    >>> rows.tolist(), states.tolist()
+    ([[1, 0, 2, 3], [2, 0, 1, 3], [3, 0, 2, 1]], [0, 0, 1])
+    """
+    states, first = np.nonzero(model.ranks == 0)
+    other = first != best
+    states, first = states[other], first[other]
+    places = np.array(model.ranks[states])
+    places[np.arange(len(first)), first] = -1
+    return np.lexsort((np.broadcast_to(-means, places.shape), places), axis=1).astype(np.int64), states
 
 
 @translate_errors("computing a bound")
@@ -143,7 +164,8 @@ def latent_bound(
     z = validate.as_count(state, "state", low=0, high=model.n_states - 1)
     person = _person(model, z, known[z] if means is None else means, noise)
     best = person.best
-    confusable = model.orderings[:, 0] != best
+    first = _by_means(model.ranks, known, best)[:, 0]
+    confusable = first != best
     if validate.as_flag(pinned, "pinned"):
         # equal up to rounding, which grows with the size of the means, not of their differences
         slack = 1e-9 * person.scale + 4 * np.finfo(np.float64).eps * float(np.abs(person.means).max())
@@ -151,7 +173,13 @@ def latent_bound(
     others = np.flatnonzero(confusable)
     same = known[others] == person.means
     same[:, best] = True
-    return _bound(model, person, others, same.all(axis=1), 1e-9, known=known)
+    return _bound(model, person, model.orderings[others], others, same.all(axis=1), 1e-9, known=known)
+
+
+def _by_means(ranks: IntArray, means: FloatArray, best: int = -1) -> IntArray:
+    """Return orderings with each tier sorted by decreasing means; of equal ones `best` comes first."""
+    not_best = np.broadcast_to(np.arange(ranks.shape[1]) != best, ranks.shape)
+    return np.lexsort((not_best, -means, ranks), axis=1).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -170,7 +198,7 @@ def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Pe
     z = validate.as_count(state, "state", low=0, high=as_model(model).n_states - 1)
     values = validate.as_floats(means, "means", shape=(model.n_actions,), max_abs=validate.MAX_ABS_VALUE)
     sd = validate.as_number(noise, "noise", low=0, high=validate.MAX_ABS_VALUE, above=True)
-    order: IntArray = model.orderings[z]
+    order = _by_means(model.ranks[z : z + 1], values[None, :])[0]
     for a, b in pairwise(order.tolist()):
         if values[a] < values[b]:
             raise InvalidInput(
@@ -195,6 +223,7 @@ def _person(model: PreferenceModel, state: int, means: Any, noise: float) -> _Pe
 def _bound(
     model: PreferenceModel,
     person: _Person,
+    rows: IntArray,
     others: IntArray,
     free: BoolArray,
     tolerance: float,
@@ -202,7 +231,7 @@ def _bound(
     pinned: bool = True,
     known: FloatArray | None = None,
 ) -> LowerBound:
-    """Return the bound, given the alternative states `others`; no rates rule out those that are `free`.
+    """Return the bound, given alternative orderings and their states `others`; no rates rule out those that are `free`.
 
     `known` are the means of every state, if the policy knows them.
     """
@@ -217,11 +246,11 @@ def _bound(
     top, scale = person.means[person.best], person.scale
     fixed = None if known is None else (known[others] - top) / scale
     scaled_means = -person.gaps / scale
-    constraints = Constraints(np.array(model.orderings), others, scaled_means, person.best, pinned=pinned, fixed=fixed)
+    constraints = Constraints(rows, scaled_means, person.best, pinned=pinned, fixed=fixed)
     value, gap, shares = solve(constraints, tolerance)
-    weights[others] = shares
-    largest = int(np.argmax(shares))
-    state = int(others[largest])
+    weights[:] = np.bincount(others, weights=shares, minlength=model.n_states)
+    state = int(np.argmax(weights))
+    largest = int(np.argmax(np.where(others == state, shares, -1.0)))
     confusing = top + constraints.fitted[largest] * scale if known is None else np.array(known[state])
     rates = constraints.rates * (person.sd / scale) ** 2
     return LowerBound(value * person.sd**2 / scale, rates, gap, state, confusing, weights)

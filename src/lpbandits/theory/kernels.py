@@ -7,7 +7,6 @@ from lpbandits.typing import FloatArray, IntArray
 @jit_in_place
 def confusing_means(
     orderings: IntArray,
-    others: IntArray,
     means: FloatArray,
     best: int,
     pinned: bool,
@@ -16,9 +15,9 @@ def confusing_means(
     fitted: FloatArray,
     values: FloatArray,
 ) -> None:
-    """Fit every alternative state to `means`, weighted by `rates`; write the fits and half their squared errors.
+    """Fit every alternative ordering to `means`, weighted by `rates`; write the fits and half their squared errors.
 
-    Row i of `fitted` minimises Σ rates_a (means_a − λ_a)² / 2 over the λ that ordering `others[i]` allows, and
+    Row i of `fitted` minimises Σ rates_a (means_a − λ_a)² / 2 over the λ that row i of `orderings` allows, and
     `values[i]` is that minimum. The best action has no weight. If `pinned`, it keeps its mean: actions that the
     alternative prefers to it are fitted at that mean, and those after it by isotonic regression below it. Otherwise
     its rank is free, and all other actions are fitted together. Rates of 0 get a negligible weight, which selects the
@@ -30,20 +29,19 @@ def confusing_means(
     for a in range(k):
         floor = max(floor, rates[a])
     floor = 1e-12 * floor + 1e-300
-    for i in range(len(others)):
-        z = others[i]
+    for i in range(len(orderings)):
         squares = 0.0
         start = 0
         fitted[i, best] = top
         if pinned:
-            while orderings[z, start] != best:
-                a = orderings[z, start]
+            while orderings[i, start] != best:
+                a = orderings[i, start]
                 fitted[i, a] = top
                 squares += rates[a] * (top - means[a]) ** 2
                 start += 1
         last = -1
         for j in range(start, k):
-            a = orderings[z, j]
+            a = orderings[i, j]
             if a == best:
                 continue
             weight = rates[a] + floor
@@ -63,7 +61,7 @@ def confusing_means(
         for block in range(last + 1):
             remaining = scratch[2, block]
             while remaining > 0.0:
-                a = orderings[z, j]
+                a = orderings[i, j]
                 if a != best:
                     fitted[i, a] = scratch[1, block]
                     squares += rates[a] * (scratch[1, block] - means[a]) ** 2

@@ -37,15 +37,14 @@ class Constraints:
     f_z is concave and homogeneous, so its gradient g at any point is a *cut*: g · x ≥ f_z(x) for all x, with equality
     at that point.
 
-    The alternatives are the `others` among the `orderings`. The `means` are scaled so that the best is 0, the others
-    are below, and the noise is 1. If `pinned`, alternatives have the same mean of the best action. `fixed` are the
-    means of the alternatives, if they are known; by default they are fitted.
+    Each row of `orderings` is an alternative. The `means` are scaled so that the best is 0, the others are below, and
+    the noise is 1. If `pinned`, alternatives have the same mean of the best action. `fixed` are the means of the
+    alternatives, if they are known; by default they are fitted.
     """
 
     def __init__(
         self,
         orderings: IntArray,
-        others: IntArray,
         means: FloatArray,
         best: int,
         *,
@@ -58,11 +57,10 @@ class Constraints:
         self.worse = np.flatnonzero(np.arange(k) != best)
         self.gaps: FloatArray = -means[self.worse]
         self.rates = np.zeros(k)
-        self.values: FloatArray = np.empty(len(others))
-        self.fitted = np.empty((len(others), k)) if fixed is None else fixed
-        self._kernel_arguments = orderings, others, means, best, pinned, self.rates, np.empty((3, k))
-        rest = orderings[others]
-        self._order: IntArray = rest[rest != best].reshape(len(others), k - 1)
+        self.values: FloatArray = np.empty(len(orderings))
+        self.fitted = np.empty((len(orderings), k)) if fixed is None else fixed
+        self._kernel_arguments = orderings, means, best, pinned, self.rates, np.empty((3, k))
+        self._order: IntArray = orderings[orderings != best].reshape(len(orderings), k - 1)
 
     def cuts(self, costs: FloatArray) -> FloatArray:
         """Fit every alternative at these costs; return a cut per alternative: row · x ≥ 1 for all feasible x."""

@@ -4,6 +4,7 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 
 from lpbandits import validate
@@ -139,7 +140,7 @@ class _Person:
         return Section(heading, self._cut(len(rows)), {CHART: None}, [Table(columns, rows[:MAX_ROWS])])
 
     def _ranked(self) -> list[tuple[Label, tuple[int, float]]]:
-        return sorted(self.seen.tried.items(), key=lambda item: -item[1][1])
+        return sorted(self.seen.tried.items(), key=lambda item: self.seen.rank_key(item[1][1]))
 
     def _cut(self, rows: int) -> list[str]:
         return [f"The table shows {MAX_ROWS} of {rows:,}."] if rows > MAX_ROWS else []
@@ -193,9 +194,10 @@ class _Person:
             text.append("Fewer than two actions were tried, which says nothing about an order.")
         rows, exact = [], self.agent.policy.evidence.probabilistic
         for fit in self.seen.states[:MAX_STATES]:
-            ordering = [model.actions[a] for a in model.orderings[fit.state].tolist()]
-            name, first = display(model.state_name(fit.state)), order_text(ordering, self.names)
-            why = reason(ordering, self.seen.tried, self.names)
+            by_rank = groupby(model.orderings[fit.state].tolist(), key=model.ranks[fit.state].__getitem__)
+            tiers = [[model.actions[a] for a in tier] for _, tier in by_rank]
+            name, first = display(model.state_name(fit.state)), order_text(tiers, self.names)
+            why = reason(tiers, self.seen.tried, self.names)
             text.append(f"{name[:1].upper()}{name[1:]} prefers {first}. {why}".rstrip())
             now = percent(fit.probability) if exact else "possible" if fit.probability else "excluded"
             rows.append([name, now, percent(float(model.prior[fit.state]))])

@@ -7,6 +7,7 @@ import numpy as np
 
 from lpbandits.agent import Agent
 from lpbandits.agent.explain import Explanation
+from lpbandits.policies.rules import Sample
 from lpbandits.text import display, pluralize, share_text, significant
 from lpbandits.typing import Label
 
@@ -40,7 +41,7 @@ class Names:
 def chances_of_best(agent: Agent) -> dict[Label, float]:
     """Return the actions that may be the best with their probabilities, highest first; empty without probable states.
 
-    The probability is that of the states whose best action it is.
+    The probability is that of the states whose best action it is; within a tier, that its mean is the largest.
 
     >>> from lpbandits import LpbTS, PreferenceModel
     >>> chances_of_best(Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]], prior=[0.25, 0.75])), seed=1))
@@ -49,8 +50,7 @@ def chances_of_best(agent: Agent) -> dict[Label, float]:
     policy = agent.policy
     if not policy.evidence.latent:
         return {}
-    total = np.zeros(policy.model.n_actions)
-    np.add.at(total, policy.model.orderings[:, 0], agent.posterior)
+    total = Sample().probabilities(policy, agent.belief, policy.indices(None))
     order = np.argsort(-total, kind="stable")
     return {policy.model.actions[a]: float(total[a]) for a in order.tolist() if total[a] > 0}
 
@@ -90,12 +90,13 @@ def best_lines(agent: Agent, seen: Explanation, names: Names) -> Iterator[str]:
         yield f"Still possible as the best: {', '.join(names.of(label) for label in list(chances)[:MAX_LISTED])}."
     elif seen.forecasts:
         first, forecast = next(iter(seen.forecasts.items()))
+        end = "lowest" if seen.lower_is_better else "highest"
         yield (
-            f"The highest outcome is expected of {names.of(first)}: about {significant(forecast.mean)}; in four of "
+            f"The {end} outcome is expected of {names.of(first)}: about {significant(forecast.mean)}; in four of "
             f"five cases between {significant(forecast.low)} and {significant(forecast.high)}."
         )
     elif seen.tried:
-        best = max(seen.tried, key=lambda label: seen.tried[label][1])
+        best = min(seen.tried, key=lambda label: seen.rank_key(seen.tried[label][1]))
         n, mean = seen.tried[best]
         yield (
             f"{names.of(best)} has the best average so far ({significant(mean)}, {pluralize(n, 'outcome')}). This "
@@ -105,23 +106,32 @@ def best_lines(agent: Agent, seen: Explanation, names: Names) -> Iterator[str]:
         yield "Nothing is known yet."
 
 
-def order_text(ordering: Sequence[Label], names: Names) -> str:
-    """List the first actions of a state's ordering."""
-    more = "" if len(ordering) <= MAX_LISTED else " and so on"
-    return ", ".join(names.of(label) for label in ordering[:MAX_LISTED]) + more
+def order_text(tiers: Sequence[Sequence[Label]], names: Names) -> str:
+    """List the first actions of a state's ordering, given as tiers.
+
+    >>> order_text([["tea", "jam"], ["pie"]], Names({}, []))
+    'tea or jam, pie'
+    """
+    left, listed = MAX_LISTED, []
+    for tier in tiers:
+        if shown := [names.of(label) for label in tier[:left]]:
+            listed.append(" or ".join(shown))
+            left -= len(shown)
+    return ", ".join(listed) + ("" if sum(map(len, tiers)) <= MAX_LISTED else " and so on")
 
 
-def reason(ordering: Sequence[Label], tried: dict[Label, tuple[int, float]], names: Names) -> str:
-    """Say how the averages of the tried actions agree with an ordering; nothing for fewer than two.
+def reason(tiers: Sequence[Sequence[Label]], tried: dict[Label, tuple[int, float]], names: Names) -> str:
+    """Say how the averages of the tried actions agree with an ordering; nothing if it orders no two of them.
 
     >>> names = Names({}, [])
-    >>> reason(["tea", "jam", "pie"], {"jam": (1, 4.0), "tea": (2, 1.0), "pie": (1, 0.5)}, names)
+    >>> reason([["tea"], ["jam"], ["pie"]], {"jam": (1, 4.0), "tea": (2, 1.0), "pie": (1, 0.5)}, names)
     '2 of 3 pairs of averages agree; against it: jam (4.00) did better than tea (1.00).'
     """
-    known = [label for label in ordering if label in tried][:MAX_COMPARED]
-    if len(known) < 2:
+    tier_of = {label: i for i, tier in enumerate(tiers) for label in tier if label in tried}
+    known = list(tier_of)[:MAX_COMPARED]
+    pairs = [(upper, lower) for upper, lower in combinations(known, 2) if tier_of[upper] < tier_of[lower]]
+    if not pairs:
         return ""
-    pairs = list(combinations(known, 2))
     gaps = [(tried[lower][1] - tried[upper][1], upper, lower) for upper, lower in pairs]
     against = [gap for gap in gaps if gap[0] > 0]
     if not against:

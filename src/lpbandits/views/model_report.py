@@ -74,7 +74,8 @@ def _sections(seen: Inspection) -> Iterator[Section]:
 
 def _state_notes(seen: Inspection) -> list[str]:
     text = [seen.silence or "Each state is an ordering of all actions, most preferred first."]
-    text += [*facts.fit_lines(seen.fit), *facts.noise_line(seen.noise)]
+    text += [*summary.tier_note(seen), *facts.fit_lines(seen.fit)]
+    text += facts.noise_line(seen.noise, lower_is_better=seen.lower_is_better)
     if any(s.certainty and s.top for s in seen.states):
         text.append(summary.PAIR_NOTE)
     if any(s.unknown for s in seen.states):

@@ -130,7 +130,8 @@ def _states(model: PreferenceModel) -> Table:
     for z in range(model.n_states):
         row = [display(model.state_name(z)), share_text(float(model.prior[z])), _ordering(model, z)]
         if model.means is not None:
-            row.append(f"{model.means[z].min():.3g} to {model.means[z].max():.3g}")
+            means = model.oriented(model.means[z])
+            row.append(f"{means.min():.3g} to {means.max():.3g}")
         rows.append(row)
     return Table(columns, rows)
 
@@ -165,10 +166,11 @@ def _explained(explanation: Explanation, model: PreferenceModel | None) -> Itera
         ]
         yield Table(["tried", "times", "mean"], tried)
     if explanation.states:
-        columns = ["state", "probability", "highest expected rewards"]
+        end = "lowest" if explanation.lower_is_better else "highest"
+        columns = ["state", "probability", f"{end} expected rewards"]
         rows = []
         for state in explanation.states:
-            best = sorted(state.means.items(), key=lambda one: -one[1])[:MAX_LISTED]
+            best = sorted(state.means.items(), key=lambda one: explanation.rank_key(one[1]))[:MAX_LISTED]
             text = " · ".join(f"{name(label)} {significant(mean)}" for label, mean in best if not math.isnan(mean))
             rows.append([state_name(state.state), percent(state.probability), text])
         yield Table(columns, rows)

@@ -19,7 +19,7 @@ from lpbandits.views.page import Section
 @deferred_validation
 def chart(thing: object, name: str | None = None) -> Chart:
     """Return a chart of a report by name, by default the first."""
-    charts = {key: one for section in sections_of(thing) for key, one in section.charts.items()}
+    charts = {key: one for section in sections_of(thing) for key, one in section.charts.items() if one is not None}
     if not charts:
         raise InvalidInput("there is nothing to draw: the report has no charts")
     return styled(charts[next(iter(charts)) if name is None else as_choice(name, "chart", charts)])

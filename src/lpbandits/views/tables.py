@@ -91,6 +91,11 @@ def described(results: Results) -> str:
     words = [pluralize(s[name], name.removesuffix("s")) for name in ("states", "actions") if name in s]
     if "scale" in s:
         words += [f"{s['scale']} scale{'s' if s['scale'] == 'different' else ''}", gaps_of(s)]
+    words += (
+        [f"tiers of {s['tiers']}" + (", ties broken at random" if s.get("break_ties") else "")]
+        if s.get("tiers")
+        else []
+    )
     words += [noise_of(s)] if "noise" in s else []
     words += ["Student's t noise"] if s.get("noise_family") == "student" else []
     violated = ("assumed_noise", "swap", "model_error")  # assumptions of the paper

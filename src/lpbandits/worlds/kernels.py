@@ -3,7 +3,7 @@
 import numpy as np
 
 from lpbandits.kernels.compiler import jit_in_place, kernel
-from lpbandits.kernels.random import MISTAKE, OFFER, ORDER, STEP, SWAP, TOP, below, normal, uniform, words
+from lpbandits.kernels.random import MISTAKE, OFFER, ORDER, STEP, SWAP, TIER, TOP, below, normal, uniform, words
 from lpbandits.typing import FloatArray, IntArray
 
 # families of gaps between neighbouring actions
@@ -57,6 +57,18 @@ def descending_means(
             if i > 0:
                 mean -= gap_at(family, i, k, uniform(seed, ids[p], 0, STEP, i), gap, jitter)
             out[p, orderings[truth[p], i]] = mean
+
+
+@jit_in_place
+def shuffle_tiers(orderings: IntArray, truth: IntArray, ids: IntArray, seed: int, size: int, out: IntArray) -> None:
+    """Write each person's ordering: that of their state, with each tier of `size` actions in random order."""
+    k = orderings.shape[1]
+    for p in range(len(truth)):
+        for i in range(k):
+            start = i - i % size
+            j = start + below(uniform(seed, ids[p], 0, TIER, i), i - start + 1)
+            out[p, i] = out[p, j]
+            out[p, j] = orderings[truth[p], i]
 
 
 @jit_in_place

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.data.ratings import Ratings
+from lpbandits.data.ratings import Ratings, check_direction
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import check_memory
 from lpbandits.model import PreferenceModel, as_model
@@ -132,9 +132,10 @@ def align(log: Ratings, model: PreferenceModel) -> tuple[Ratings, int]:
             f"the log and the model have no action in common: the log has {validate.short_repr(log.actions[0])}, the "
             f"model has {validate.short_repr(model.actions[0])}; give the log that belongs to the model"
         )
-    kept = Ratings.from_codes(
-        log.owner[known], action[known], log.rating[known], people=log.people, actions=model.actions
-    )
+    check_direction(log, model)
+    rows = log.owner[known], action[known], log.rating[known]
+    lower = log.lower_is_better
+    kept = Ratings.from_codes(*rows, people=log.people, actions=model.actions, lower_is_better=lower)
     return kept, int((~known).sum())
 
 

@@ -58,6 +58,11 @@ class SyntheticWorld:
         Noise that policies assume; by default the true one.
     noise_family
         "normal", or "student": heavy-tailed noise (4 degrees of freedom) with the same standard deviation.
+    tiers
+        Size of the tiers of a state's ordering; the last may be smaller. Each person has an individual order within
+        them, on the same scale too, and the model has the tiers.
+    break_ties
+        Give policies a random order within each tier instead of the tiers.
 
     Examples
     --------
@@ -68,6 +73,8 @@ class SyntheticWorld:
     >>> misled = SyntheticWorld(states=2, actions=3, assumed_noise=0.5, noise=2.0).draw(people=2, seed=0)
     >>> misled.rewards.sd, misled.assumed_rewards.sd
     (2.0, 0.5)
+    >>> SyntheticWorld(states=2, actions=5, tiers=2).draw(people=1, seed=0).model.tiers
+    ((2, 2, 1), (2, 2, 1))
     """
 
     states: int = 5
@@ -83,6 +90,8 @@ class SyntheticWorld:
     model_error: float = 0.0
     assumed_noise: float | None = None
     noise_family: str = "normal"
+    tiers: int | None = None
+    break_ties: bool = False
     name: ClassVar[str] = "synthetic"
 
     def __post_init__(self) -> None:
@@ -95,6 +104,7 @@ class SyntheticWorld:
             "swap": validate.as_number(self.swap, "swap", low=0, high=1),
             "model_error": validate.as_number(self.model_error, "model_error", low=0),
             "noise_family": validate.as_choice(self.noise_family, "noise_family", TAILS),
+            "break_ties": validate.as_flag(self.break_ties, "break_ties"),
         }
         for name in ("states", "actions"):
             clean[name] = validate.as_count(getattr(self, name), name)
@@ -102,14 +112,21 @@ class SyntheticWorld:
             clean[name] = validate.as_number(getattr(self, name), name, low=0, high=MAX_SETTING)
         if self.assumed_noise is not None:
             clean["assumed_noise"] = as_noise(self.assumed_noise, "assumed_noise")
+        if self.tiers is not None:
+            clean["tiers"] = validate.as_count(self.tiers, "tiers", high=clean["actions"])
         set_frozen(self, **clean)
+        if self.break_ties and self.tiers is None:
+            raise validate.invalid("break_ties", "False without tiers", self.break_ties)
+        if self.model_error and self.tiers is not None:
+            raise validate.invalid("model_error", "0 with tiers", self.model_error)
         if self.model_error >= 1.0:
             raise validate.invalid("model_error", "less than 1", self.model_error)
         if self.model_error and self.actions == 1:
             raise validate.invalid("model_error", "0 with one action, which has one ordering", self.model_error)
-        if self.actions <= 12 and self.states > math.factorial(self.actions):
-            possible = math.factorial(self.actions)
-            expected = f"at most {possible}, the number of orderings of {self.actions} actions"
+        possible = possible_orderings(self.actions, self.tiers or 1, self.states)
+        if self.states > possible:
+            in_tiers = f" in tiers of {self.tiers}" if self.tiers else ""
+            expected = f"at most {possible}, the number of orderings of {self.actions} actions{in_tiers}"
             raise validate.invalid("states", expected, self.states)
 
     def draw(self, *, people: int, seed: int, draw: int = 0) -> Population:
@@ -120,29 +137,46 @@ class SyntheticWorld:
         check_memory(
             f"{m:,} states × {k:,} actions with {people:,} people per state",
             "take fewer people, states or actions",
-            m * (300 + (100 if self.model_error else 60) * k) + m * people * (16 * k + 8),
+            m * (300 + (100 if self.model_error else 60) * k)
+            + m * people * ((16 if self.tiers is None else 32) * k + 8),
         )
         orderings = self._orderings(seed, draw)
         truth = np.repeat(np.arange(self.states), people)
+        ids = np.arange(draw * len(truth), (draw + 1) * len(truth))
+        followed, row = orderings, truth  # the orderings that people follow, and the row of each person
+        if self.tiers is not None:
+            followed, row = np.empty((len(truth), k), dtype=np.int64), np.arange(len(truth))
+            kernels.shuffle_tiers(orderings, truth, ids, seed, self.tiers, followed)
         floor = float(self.base or 0.0) + self.gap * self.actions
         if self.scale == "same":
             shared = self._means(orderings, np.arange(self.states), draw * self.states, seed, floor, 1.0)
             by_rank, means = np.take_along_axis(shared, orderings, axis=1), shared[truth]
+            if self.tiers is not None:
+                np.put_along_axis(means, followed, by_rank[truth], axis=1)
         else:
             width = self.spread * self.actions
             descent = expected_descent(self.gaps, self.actions, gap=self.gap, jitter=self.jitter)
             by_rank = np.tile(floor + width / 2.0 - descent, (self.states, 1))
-            means = self._means(orderings, truth, draw * len(truth), seed, floor, width)
+            means = self._means(followed, row, draw * len(truth), seed, floor, width)
         if self.swap:
-            ids = np.arange(draw * len(truth), (draw + 1) * len(truth))
-            kernels.swap_neighbours(orderings, truth, ids, seed, self.swap, means)
+            kernels.swap_neighbours(followed, row, ids, seed, self.swap, means)
         utilities = errors = None
         if self.model_error:
             orderings, utilities, errors = noisy_model(orderings, self.model_error, seed=seed, draw=draw)
+        sizes = None if self.tiers is None else tier_sizes(k, self.tiers)
+        if sizes is not None:  # the expectation of a person's order within tiers
+            starts = np.cumsum(sizes) - sizes
+            by_rank = np.repeat(np.add.reduceat(by_rank, starts, axis=1) / sizes, sizes, axis=1)
         model_means = np.empty(by_rank.shape)
         np.put_along_axis(model_means, orderings, by_rank, axis=1)
         return Population(
-            PreferenceModel(orderings, means=model_means, utilities=utilities, errors=errors),
+            PreferenceModel(
+                orderings,
+                means=model_means,
+                utilities=utilities,
+                errors=errors,
+                tiers=None if sizes is None or self.break_ties else [sizes.tolist()] * m,
+            ),
             truth,
             np.ascontiguousarray(means),
             Rewards(noise=self.noise),
@@ -155,14 +189,15 @@ class SyntheticWorld:
         return {"world": self.name, **asdict(self)}
 
     def _orderings(self, seed: int, draw: int) -> IntArray:
-        """Return distinct uniform permutations: draw in turn, and skip repeated ones."""
+        """Return uniform permutations that are distinct, also if tiers are unordered: draw in turn, skip repeated."""
         rows: dict[bytes, IntArray] = {}
+        tier = np.arange(self.actions) // (self.tiers or 1)
         keys = np.empty(self.actions)
         attempt = 0
         while len(rows) < self.states:
             kernels.order_keys(seed, draw, attempt, keys)
             row = np.argsort(keys, kind="stable").astype(np.int64)
-            rows.setdefault(row.tobytes(), row)
+            rows.setdefault(row[np.lexsort((row, tier))].tobytes(), row)
             attempt += 1
         return np.array(list(rows.values()))
 
@@ -173,6 +208,29 @@ class SyntheticWorld:
         ids = np.arange(first_person, first_person + len(truth))
         kernels.descending_means(orderings, truth, ids, seed, low, width, GAPS[self.gaps], self.gap, self.jitter, out)
         return out
+
+
+def tier_sizes(actions: int, size: int) -> IntArray:
+    """Return the sizes of tiers of `size` actions, of which the last may be smaller.
+
+    >>> tier_sizes(5, 2).tolist()
+    [2, 2, 1]
+    """
+    return np.diff(np.append(np.arange(0, actions, size), actions))
+
+
+def possible_orderings(actions: int, size: int, enough: int) -> int:
+    """Return the number of orderings in tiers of `size` actions, or a smaller number above `enough`.
+
+    >>> possible_orderings(4, 1, 100), possible_orderings(5, 2, 100)
+    (24, 30)
+    """
+    possible, remaining = 1, actions
+    while remaining > size and possible <= enough:
+        # a binomial coefficient is at least its upper number
+        possible *= remaining if remaining > enough else math.comb(remaining, size)
+        remaining -= size
+    return possible
 
 
 def expected_descent(gaps: str, actions: int, *, gap: float, jitter: float) -> FloatArray:

@@ -18,7 +18,7 @@ class DecisionBatch(NamedTuple):
 
     offsets  the outcomes of person p are at offsets[p] up to offsets[p + 1]
     action   index of the action of each outcome
-    reward
+    reward   NaN while the outcome is pending
     stream   random stream of each person
     starts   offsets of personal sets: those of person p are sets[starts[p]:starts[p + 1]], ascending; empty: none
     sets     allowed actions of the personal sets

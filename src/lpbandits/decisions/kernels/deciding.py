@@ -15,7 +15,7 @@ from lpbandits.kernels.choices import apply_exploration_floor
 from lpbandits.kernels.compiler import kernel, specialise, with_plugin_errors
 from lpbandits.kernels.layout import COUNT, POSTERIOR, SUM, Arrays
 from lpbandits.kernels.likelihood import noise_of
-from lpbandits.kernels.tally import find, record
+from lpbandits.kernels.tally import record
 from lpbandits.policies import Policy
 from lpbandits.policies.base import zero_sd, zero_sd_one
 from lpbandits.typing import BoolArray, FloatArray, Int32Array, IntArray
@@ -190,7 +190,8 @@ def deciding(
     """Decide for people low to high.
 
     `b` is the policy and scratch for one belief; `start_states` (one for all people, or one each) and `start_own` are
-    the belief about a person without outcomes. The number of a person's outcomes is the round of the random draw.
+    the belief about a person without outcomes. The number of a person's outcomes, pending ones included, is the round
+    of the random draw. A pending outcome has a reward of NaN: its action counts as tried, but it is not evidence.
     A decision depends only on the person's outcomes and random stream.
     """
     k = len(allowed.taken)
@@ -208,14 +209,15 @@ def deciding(
             for i in range(own.shape[1]):
                 own[row, i] = start_own[row, i]
         for i in range(batch.offsets[p], batch.offsets[p + 1]):
-            n = tell(b, n, np.int64(batch.action[i]), batch.reward[i])
+            if not np.isnan(batch.reward[i]):
+                n = tell(b, n, np.int64(batch.action[i]), batch.reward[i])
         round_ = batch.offsets[p + 1] - batch.offsets[p]
         stream = batch.stream[p]
-        if round_ > 0:
+        if n > 0:
             update_posterior(b, n)
         if allowed.once:
-            for slot in range(n):
-                allowed.taken[b.order[0, slot]] = mark
+            for i in range(batch.offsets[p], batch.offsets[p + 1]):
+                allowed.taken[batch.action[i]] = mark
         first = none
         second = none
         probability = np.nan
@@ -229,7 +231,7 @@ def deciding(
                     if states[POSTERIOR, z] > 0.0 and leader(b, batch, allowed, p, mark, z, none) == first:
                         probability += states[POSTERIOR, z]
         else:
-            free = len(batch.starts) == 0 and len(allowed.common) == 0 and (n == 0 or not allowed.once)
+            free = len(batch.starts) == 0 and len(allowed.common) == 0 and (round_ == 0 or not allowed.once)
             for turn in range(2):  # the action, then the runner-up
                 size = zero
                 if turn > 0 or not free:
@@ -258,7 +260,10 @@ def deciding(
         sd = np.nan
         if first >= 0:
             mean, sd = forecast(b, n, first, forecasting)
-            output.repeated[p] = find(b.order, n, first) >= 0
+            output.repeated[p] = False
+            for i in range(batch.offsets[p], batch.offsets[p + 1]):
+                if batch.action[i] == first:
+                    output.repeated[p] = True
         half = forecasting.width * sd
         lowest, highest = reward_limits(b, n, forecasting.low, forecasting.high)
         output.expected[p] = within(mean, lowest, highest)
@@ -285,7 +290,7 @@ def kernel_of(policy: Policy) -> Callable[..., None]:
         update_posterior=update_posterior or no_update,
         choose=policy.choose,
         probability_of=policy.probability or unknown_probability,
-        sampled_state=rule.sampled_state or no_state,
+        sampled_state=no_state if policy.tiered or rule.sampled_state is None else rule.sampled_state,
         forecast=forecast,
     )
     return with_plugin_errors(compiled)

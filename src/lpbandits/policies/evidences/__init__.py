@@ -12,12 +12,22 @@ from lpbandits.policies.evidences.duels import Wins as Wins
 from lpbandits.policies.evidences.known_means import Consistency as Consistency
 from lpbandits.policies.evidences.known_means import KnownMeans as KnownMeans
 from lpbandits.policies.evidences.marginal import Marginal as Marginal
+from lpbandits.policies.evidences.order_bounds import OrderBounds as OrderBounds
 from lpbandits.policies.evidences.refit import Incremental as Incremental
 from lpbandits.policies.evidences.refit import Refit as Refit
 from lpbandits.policies.evidences.taste import TasteEvidence as TasteEvidence
 from lpbandits.policies.evidences.utility import Utility as Utility
 
-_OF_REWARDS: tuple[type[Evidence], ...] = (Refit, Marginal, Incremental, KnownMeans, Utility, Consistency, Paired)
+_OF_REWARDS: tuple[type[Evidence], ...] = (
+    Refit,
+    Marginal,
+    Incremental,
+    KnownMeans,
+    Utility,
+    Consistency,
+    OrderBounds,
+    Paired,
+)
 _OF_DUELS: tuple[type[Evidence], ...] = (Inversions, Wins)
 _WITHOUT_STATES: tuple[type[Evidence], ...] = (Tally, Standing, TasteEvidence)
 EVIDENCES: dict[str, type[Evidence]] = {part.kind: part for part in (*_OF_REWARDS, *_OF_DUELS, *_WITHOUT_STATES)}

@@ -68,12 +68,15 @@ class Standing(Tally):
         set_frozen(self, rewards=as_rewards(self.rewards).as_known)  # rules other than popular may need the noise
 
     def table(self, model: PreferenceModel) -> FloatArray:
-        """Return 1×k: minus the rank of each action in `model.popular`, or minus its mean rank over the states."""
+        """Return 1×k: minus the rank of each action in `model.popular`, or minus its mean rank over the states.
+
+        In a state where its tier has several actions, its rank is the mid-rank of the tier.
+        """
         if model.popular is not None:
             return -np.argsort(model.popular)[None, :].astype(np.float64)
         popularity = np.zeros((1, model.n_actions))
         with np.errstate(divide="ignore"):  # a state may have prior 0
             prior = np.exp(np.log(model.prior))  # rounded as in a belief, so that mean ranks tie in the same cases
-        for weight, ranks in zip(prior, model.ranks, strict=True):
+        for weight, ranks in zip(prior, model.mid_ranks, strict=True):
             popularity -= weight * ranks
         return popularity

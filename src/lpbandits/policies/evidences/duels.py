@@ -11,7 +11,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.kernels.compiler import kernel
-from lpbandits.kernels.layout import EVIDENCE, LOG_PRIOR, SCORE, Arrays
+from lpbandits.kernels.layout import EVIDENCE, LOG_PRIOR, REWARDS, SCORE, TIERED, Arrays
 from lpbandits.kernels.tally import record
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Evidence, Feedback, set_frozen, unknown_reward
@@ -57,7 +57,8 @@ def record_duel(b: Arrays, n: int, winner: int, loser: int) -> int:
 class Inversions(Evidence):
     """Number of duels that contradict a state's ordering (the paper's note on relative feedback).
 
-    Each multiplies the state's likelihood by ½ − margin, or by ½ if the margin ρ is unknown.
+    Each multiplies the state's likelihood by ½ − margin, or by ½ if the margin ρ is unknown. A duel of two actions of a
+    tier contradicts nothing.
     """
 
     margin: float | None = None
@@ -86,10 +87,14 @@ class Inversions(Evidence):
     @staticmethod
     @kernel
     def expected_rewards(b: Arrays, n: int, state: int, out: FloatArray) -> None:
-        """Write the share of other actions that the state ranks below each; an ordering determines no rewards."""
+        """Write the share of other actions that the state ranks below each; an ordering determines no rewards.
+
+        Another action of the same tier counts half.
+        """
         k = b.ranks.shape[1]
+        unit = 1.0 + b.settings[REWARDS, TIERED]  # with tiers, ranks are doubled
         for action in range(k):
-            out[action] = (k - 1.0 - b.ranks[state, action]) / max(k - 1, 1)
+            out[action] = (k - 1.0 - b.ranks[state, action] / unit) / max(k - 1, 1)
 
 
 @dataclass(frozen=True)

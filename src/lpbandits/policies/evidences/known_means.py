@@ -19,7 +19,7 @@ from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Evidence, set_frozen
 from lpbandits.policies.posterior import normalise
 from lpbandits.rewards import Rewards, as_rewards
-from lpbandits.typing import FloatArray
+from lpbandits.typing import FloatArray, IntArray
 
 MISFIT = 0  # the row of `own` of known means, per state: sum of squared residuals, or negative log-likelihood
 # settings of consistency
@@ -37,6 +37,18 @@ def means_of(model: PreferenceModel, family: str, user: str) -> FloatArray:
     wrong = (model.means <= low) | (model.means >= high)
     validate.check_entries(model.means, "means", wrong, f"lie in ({low:g}, {high:g}) ({family})")
     return model.means
+
+
+def ranks_by_means(model: PreferenceModel) -> IntArray:
+    """Return the ranks of the actions, ordered within a tier by the known means; equal means by index.
+
+    >>> ranks_by_means(PreferenceModel([[0, [1, 2]]], means=[[3.0, 1.0, 2.0]])).tolist()
+    [[0, 2, 1]]
+    """
+    if model.tiers is None or model.means is None:
+        return model.ranks
+    by_state = zip(model.means, model.ranks, strict=True)
+    return np.argsort([np.lexsort((-means, ranks)) for means, ranks in by_state], axis=1)
 
 
 @kernel
@@ -67,6 +79,10 @@ class KnownMeans(Evidence):
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return the model's means."""
         return means_of(model, self.rewards.family, "mts")
+
+    def ranks(self, model: PreferenceModel) -> IntArray:
+        """Return the ranks, by known means within a tier."""
+        return ranks_by_means(model)
 
     @staticmethod
     @kernel
@@ -152,6 +168,10 @@ class Consistency(Evidence):
     def table(self, model: PreferenceModel) -> FloatArray:
         """Return the model's means."""
         return means_of(model, "gaussian", "mucb")
+
+    def ranks(self, model: PreferenceModel) -> IntArray:
+        """Return the ranks, by known means within a tier."""
+        return ranks_by_means(model)
 
     def settings(self) -> tuple[float, ...]:
         """Return log T and the slack ε."""

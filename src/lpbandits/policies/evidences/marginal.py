@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lpbandits.errors import InvalidInput
 from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.isotonic import block_squares, fitted_means, fitted_one, pool
 from lpbandits.kernels.layout import COUNT, LOG_PRIOR, SCORE, SUM, Arrays
@@ -75,7 +76,12 @@ class Marginal(Evidence):
     update_posterior = staticmethod(update_posterior)
 
     def table(self, model: PreferenceModel) -> FloatArray:
-        """Return the Gauss-Legendre rule."""
+        """Return the Gauss-Legendre rule; raise `InvalidInput` for tiers, whose integral is not a chain."""
+        if model.tiers is not None:
+            raise InvalidInput(
+                "likelihood must be 'refit' or 'incremental' for a model with tiers, got 'marginal'; use the policy "
+                "lpbts"
+            )
         return legendre_rule()
 
     def work(self, model: PreferenceModel) -> tuple[int, int]:

@@ -152,6 +152,8 @@ def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
     The variance is the mean over states, weighted by the prior.
 
     They are the logits of the model's utilities if it has their errors, otherwise equally spaced ranks without errors.
+    The actions of a tier have the mean of its ranks, in the units of a total order, and the variance of its ranks as
+    the variance of an error: together, the utilities and errors of a state have the variance 1.
 
     >>> x, error = units(PreferenceModel([[0, 1, 2], [2, 1, 0]]))
     >>> x.round(2).tolist(), error.tolist()
@@ -159,6 +161,10 @@ def units(model: PreferenceModel) -> tuple[FloatArray, FloatArray]:
     """
     x = even_utilities(model.n_actions)[model.ranks]
     errors = np.zeros_like(x)
+    for z, sizes in enumerate(model.tiers or ()):
+        tiers = np.split(even_utilities(model.n_actions), np.cumsum(sizes)[:-1])
+        x[z, model.orderings[z]] = np.repeat([tier.mean() for tier in tiers], sizes)
+        errors[z, model.orderings[z]] = np.repeat([tier.std() for tier in tiers], sizes)
     fitted = model.logits
     if fitted is not None and model.errors is not None:
         spread = fitted.std(axis=1)

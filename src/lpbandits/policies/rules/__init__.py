@@ -10,6 +10,7 @@ from lpbandits.policies.rules.greedy import Optimism as Optimism
 from lpbandits.policies.rules.greedy import Popularity as Popularity
 from lpbandits.policies.rules.ids import InformationDirected as InformationDirected
 from lpbandits.policies.rules.knowledge_gradient import KnowledgeGradient as KnowledgeGradient
+from lpbandits.policies.rules.order_optimism import OrderOptimism as OrderOptimism
 from lpbandits.policies.rules.sample import BestExpected as BestExpected
 from lpbandits.policies.rules.sample import Sample as Sample
 from lpbandits.policies.rules.sample import TwoStates as TwoStates
@@ -21,6 +22,7 @@ _WITH_STATES: tuple[type[Rule], ...] = (
     KnowledgeGradient,
     Greedy,
     Optimism,
+    OrderOptimism,
     TwoStates,
 )
 _WITHOUT_STATES: tuple[type[Rule], ...] = (Popularity, Thompson, UpperBound, AnyAction, DoubleThompson)

@@ -9,11 +9,12 @@ from lpbandits.kernels.choices import pick, pick_untried, position
 from lpbandits.kernels.compiler import jit_in_place, kernel
 from lpbandits.kernels.layout import COUNT, NOISE, REWARDS, RULE, RULE_WORK, SUM, Arrays
 from lpbandits.kernels.random import FIRST, VALUE, largest_normal, normal, scrambled, uniform, unit, words
-from lpbandits.kernels.tally import find, totals
+from lpbandits.kernels.tally import confidence_width, find, mean_reward, totals
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.base import Rule, equal_probability, set_frozen
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
+from lpbandits.policies.rules.largest import probability_of_largest_normal
 from lpbandits.rewards import MIN_NOISE
 from lpbandits.typing import FloatArray, IntArray
 
@@ -22,36 +23,6 @@ PRIOR_MEAN, PRIOR_SD = range(2)
 # its rows of scratch, per slot
 MEAN = RULE_WORK
 SD = RULE_WORK + 1
-
-
-def _probability_of_largest(mean: FloatArray, sd: FloatArray, copies: FloatArray) -> FloatArray:
-    """Return, for each normal variable, the probability that it is the largest of all.
-
-    There are `copies` independent copies of each variable; its probability is that one of its copies is the largest.
-
-    Gauss-Legendre between knots on every normal's scale, so that very narrow and very wide ones are both resolved;
-    products of distribution functions are sums of logarithms. Normals entirely below another one (both cut at nine
-    standard deviations) get 0.
-    """
-    from scipy.special import log_ndtr  # noqa: PLC0415 - heavy, and not needed for decisions
-
-    out = np.zeros(len(mean))
-    present = copies > 0
-    mean = mean - mean[present].max()  # only differences matter; this keeps their precision
-    alive = np.flatnonzero(present & (mean + 9.0 * sd >= np.max((mean - 9.0 * sd)[present])))
-    mean, sd, copies = mean[alive], sd[alive], copies[alive]
-    knots = np.unique((mean[:, None] + sd[:, None] * np.linspace(-9.0, 9.0, 37)).ravel())
-    nodes, weights = np.polynomial.legendre.leggauss(8)
-    for start in range(0, len(knots) - 1, 512):  # in chunks, to bound memory
-        chunk = knots[start : start + 513]
-        half = np.diff(chunk)[:, None] / 2.0
-        x = (chunk[:-1, None] + half * (1.0 + nodes)).ravel()
-        z = (x - mean[:, None]) / sd[:, None]
-        below = log_ndtr(z)
-        others = (copies[:, None] * below).sum(axis=0) - below
-        density = copies[:, None] * np.exp(others - 0.5 * z * z) / (sd[:, None] * np.sqrt(2.0 * np.pi))
-        out[alive] += density @ (half * weights).ravel()
-    return out
 
 
 @jit_in_place
@@ -143,7 +114,7 @@ class Thompson(Rule):
         mean -= (mean - self.prior_mean) * (self.prior_sd**-2 / precision)
         copies = np.ones(len(tried) + 1)
         copies[-1] = len(untried)
-        probability = _probability_of_largest(
+        probability = probability_of_largest_normal(
             np.append(mean, self.prior_mean), np.append(precision**-0.5, self.prior_sd), copies
         )
         out = np.zeros(policy.model.n_actions)
@@ -180,8 +151,7 @@ class UpperBound(Rule):
             if position(offered, tried) < 0:
                 continue
             untried -= 1
-            count = b.slots[COUNT, slot]
-            bound = b.slots[SUM, slot] / count + b.settings[REWARDS, NOISE] * np.sqrt(2.0 * log_rounds / count)
+            bound = mean_reward(b, slot) + confidence_width(b, slot, log_rounds)
             if action < 0 or bound > best:
                 action = tried
                 best = bound

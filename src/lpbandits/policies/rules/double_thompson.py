@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.kernels.compiler import jit_in_place, kernel
+from lpbandits.kernels.compiler import kernel
 from lpbandits.kernels.layout import RULE, RULE_WORK, Arrays
-from lpbandits.kernels.random import CHALLENGE, FIRST, VALUE, below, normal, uniform, unit, words
+from lpbandits.kernels.random import CHALLENGE, FIRST, VALUE, below, gamma, uniform
 from lpbandits.kernels.tally import totals
 from lpbandits.policies.base import Rule, require, set_frozen
 from lpbandits.policies.policy import Policy
@@ -17,23 +17,6 @@ ALPHA = 0  # the setting: width of the confidence limits
 # rows of scratch, a column per allowed action
 HOPE = RULE_WORK  # number of others it may beat
 BEATEN = RULE_WORK + 1  # number it beats in the draw
-TRIES = 32  # of a gamma draw; each is rejected with probability at most 5 %
-
-
-@jit_in_place
-def gamma(shape: float, seed: int, person: int, round_: int, purpose: int, index: int) -> float:
-    """Return a gamma number of shape ≥ 1 (Marsaglia and Tsang 2000), drawn at indices from 32·index on."""
-    d = shape - 1.0 / 3.0
-    c = 1.0 / np.sqrt(9.0 * d)
-    for i in range(TRIES):
-        word, second_word = words(seed, person, round_, purpose, TRIES * index + i)
-        x = normal(word)
-        v = 1.0 + c * x
-        if v > 0.0:
-            v = v * v * v
-            if np.log(unit(second_word)) < 0.5 * x * x + d - d * v + d * np.log(v):
-                return float(d * v)
-    return d
 
 
 @kernel

@@ -13,7 +13,8 @@ from lpbandits.kernels.tally import totals
 from lpbandits.policies.base import Rule, equal_probability, expected_rewards, set_frozen
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.policy import Policy
-from lpbandits.policies.posterior import draw_state, favourite
+from lpbandits.policies.posterior import best_columns, draw_state, favourite, play_best
+from lpbandits.policies.rules.largest import probability_in_tier
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 UNIFORM_FIRST = 0  # the setting of `Sample`: 1 if the first action is uniform
@@ -37,11 +38,15 @@ def _total_by_action(best: IntArray, policy: Policy, belief: Belief) -> FloatArr
 class Sample(Rule):
     """Draw a state from the posterior, play its best allowed action (Algorithm 1).
 
+    In a model with tiers the action is drawn from the best tier that has an allowed action, by Thompson sampling on
+    each action's own rewards (see `policies.tiers`).
+
     `first="uniform"` plays a uniformly random first action, as the expanded algorithm does.
     """
 
     first: str = "prior"
     kind = "sample"
+    plays_best = True
     sampled_state = staticmethod(sampled_state)
 
     def __post_init__(self) -> None:
@@ -56,7 +61,9 @@ class Sample(Rule):
     def choose(b: Arrays, n: int, offered: IntArray, seed: int, person: int, round_: int) -> int:
         """Draw z ~ posterior, play the best allowed action of z (Algorithm 1, lines 3 and 4)."""
         state = sampled_state(b, n, seed, person, round_)
-        return favourite(b, state, offered) if state >= 0 else pick(b, offered, uniform(seed, person, round_, FIRST, 0))
+        if state < 0:
+            return pick(b, offered, uniform(seed, person, round_, FIRST, 0))
+        return play_best(b, n, state, offered, seed, person, round_, 0)
 
     @staticmethod
     @kernel
@@ -71,10 +78,22 @@ class Sample(Rule):
         return out
 
     def probabilities(self, policy: Policy, belief: Belief, offered: IntArray) -> FloatArray:
-        """Return, for each action, the probability of the states whose best allowed action it is."""
+        """Return, for each action, the probability of the states whose best allowed action it is.
+
+        Within a tier it is multiplied by the probability that the action's draw is the largest (error about 1e-10).
+        """
         if belief.tried == 0 and self.first == "uniform":
             return policy.equally(policy.allowed(offered))
-        return _total_by_action(policy.favourites(offered), policy, belief)
+        if not policy.tiered:
+            return _total_by_action(policy.favourites(offered), policy, belief)
+        allowed, posterior = policy.allowed(offered), belief.states[POSTERIOR]
+        masses: dict[bytes, float] = {}
+        for p, tops in zip(posterior.tolist(), best_columns(policy.ranks[:, allowed]), strict=True):
+            masses[tops.tobytes()] = masses.get(tops.tobytes(), 0.0) + p
+        out = np.zeros(policy.model.n_actions)
+        for key, mass in masses.items():
+            out += mass * probability_in_tier(policy, belief, allowed[np.frombuffer(key, dtype=np.bool_)])
+        return out
 
 
 @dataclass(frozen=True)
@@ -137,6 +156,8 @@ def challenger(ranks: Int32Array, states: FloatArray, offered: IntArray, action:
             distance += states[POSTERIOR, z] * abs(difference)
             if difference < 0:
                 above += states[POSTERIOR, z]
+            elif difference == 0:  # a tier
+                above += 0.5 * states[POSTERIOR, z]
         variance = above * (1.0 - above)
         if variance > largest_variance + SAME or (variance > largest_variance - SAME and distance > farthest + SAME):
             chosen = other
@@ -147,9 +168,13 @@ def challenger(ranks: Int32Array, states: FloatArray, offered: IntArray, action:
 
 @dataclass(frozen=True)
 class TwoStates(Rule):
-    """Play the best actions of two drawn states; if these agree, the most informative challenger replaces one."""
+    """Play the best actions of two drawn states; if these agree, the most informative challenger replaces one.
+
+    In a model with tiers each action is drawn from the best tier, by Thompson sampling on the shares of won duels.
+    """
 
     kind = "two-states"
+    plays_best = True
     feedback = "duels"
 
     @staticmethod
@@ -161,13 +186,15 @@ class TwoStates(Rule):
         of states with another best action exceeds 1/(t + 2) in round t. Below that it duels itself, which costs nothing
         if it is the best; as t grows the threshold falls, so that no pair is played for ever.
         """
-        first = favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 0)), offered)
-        second = favourite(b, draw_state(b, uniform(seed, person, round_, STATE, 1)), offered)
+        state = draw_state(b, uniform(seed, person, round_, STATE, 0))
+        first = play_best(b, n, state, offered, seed, person, round_, 0)
+        state = draw_state(b, uniform(seed, person, round_, STATE, 1))
+        second = play_best(b, n, state, offered, seed, person, round_, 1)
         if first != second:
             return first, second
         other_best = 0.0
         for z in range(b.states.shape[1]):
-            if favourite(b, z, offered) != first:
+            if b.ranks[z, favourite(b, z, offered)] != b.ranks[z, first]:
                 other_best += b.states[POSTERIOR, z]
         count, _ = totals(b, n)
         rounds = 3.0 + 0.5 * count  # a duel counts for both

@@ -19,6 +19,7 @@ COLOURS = {
     "lpb-utility": "#9bbf2f",
     "lpb-ids": "#2a9d4a",
     "lpb-horizon": "#00a5a5",
+    "lpb-order-ucb": "#b5739d",
     "popular": "#6e6259",
     "mts": "#d9822b",
     "mucb": "#f0bc7e",

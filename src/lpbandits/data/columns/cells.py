@@ -1,8 +1,7 @@
-"""`ReadOptions`, names of columns, and text that is read as numbers."""
+"""Names of columns, empty cells, and text that is read as numbers."""
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -15,52 +14,16 @@ MAX_COLUMNS = 10_000
 DUPLICATED = "_duplicated_"
 """Suffix of a repeated column name, followed by a number, as in polars."""
 
-BLANKS = ("", "na", "n/a", "nan", "none", "null", "-")
-"""Lowercase cells of a wide table that stand for no rating."""
+BLANKS = (
+    *("", "na", "n/a", "n.a.", "<na>", "#n/a", "nan", "none", "null", "nil", "missing"),
+    *("-", "--", "–", "—", ".", "?"),
+)
+"""Lowercase cells that stand for no rating."""
 
 _DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]{3})*,[0-9]+")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")
 _POINTS = r"^[+-]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?$"
 """A number with points as thousands separators, as used with a decimal comma: 1.234,5."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadOptions:
-    """How a log is read; `read_ratings` documents the fields.
-
-    >>> ReadOptions(min_person=2).columns
-    {'person': None, 'action': None, 'rating': None, 'rank': None}
-    """
-
-    layout: str = "auto"
-    person: str | None = None
-    action: str | None = None
-    rating: str | None = None
-    rank: str | None = None
-    duplicates: str = "error"
-    decimal_comma: bool = False
-    min_person: int = 0
-    min_action: int = 0
-    unpack_limit: int | None = None
-
-    def __post_init__(self) -> None:
-        validate.as_choice(self.layout, "layout", ("auto", "long", "wide", "rankings"))
-        for role, name in self.columns.items():
-            if name is not None:
-                validate.as_text(name, role)
-        if self.rank is not None and self.rating is not None:
-            raise InvalidInput(f"rating is {self.rating!r} and rank is {self.rank!r}; give one of them")
-        validate.as_choice(self.duplicates, "duplicates", ("error", "last", "mean"))
-        validate.as_flag(self.decimal_comma, "decimal_comma")
-        validate.as_count(self.min_person, "min_person", low=0)
-        validate.as_count(self.min_action, "min_action", low=0)
-        if self.unpack_limit is not None:
-            validate.as_count(self.unpack_limit, "unpack_limit", high=2**63 - 1)
-
-    @property
-    def columns(self) -> dict[str, str | None]:
-        """Names of the columns by role, None where they are guessed."""
-        return {"person": self.person, "action": self.action, "rating": self.rating, "rank": self.rank}
 
 
 def check_width(n_columns: int, name: str) -> None:
