@@ -19,7 +19,7 @@ HERE = $(or $(shell for python in $(PYTHONS); do $(BIN)/uv python find --quiet -
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-jitless coverage test-lowest test-wheel lint fmt bench bench-beyond fuzz faults mutants study-recovery study-states docs lock licences clean
+.PHONY: help setup demo check test test-jitless coverage test-lowest test-wheel lint fmt bench bench-beyond fuzz faults mutants study-recovery study-states study-covariates docs lock licences clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
@@ -116,6 +116,9 @@ study-recovery: setup ## how well the methods of `lpb fit` recover planted order
 
 study-states: setup ## how often `lpb fit --states auto` finds the planted number of states (an hour)
 	$(BIN)/python -m tests.studies.states
+
+study-covariates: setup ## how much regret the covariates of a fit save in the first ten rounds (minutes)
+	$(BIN)/python -m tests.studies.covariates
 
 docs: setup ## the library's reference as HTML in build/docs
 	$(BIN)/pdoc --docformat numpy --output-directory build/docs lpbandits

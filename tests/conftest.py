@@ -160,6 +160,16 @@ def model_for(rewards: Rewards, m: int = 4, k: int = 6, seed: int = 1) -> Prefer
     return PreferenceModel(orderings, means=descending(orderings, *_LEVELS[rewards.family]), taste=taste_for(k))
 
 
+def personal_priors(people: int, states: int, seed: int = 5) -> FloatArray:
+    """Return random priors by person; the first excludes a state, and the second is certain of one."""
+    priors = np.random.default_rng(seed).dirichlet(np.ones(states), people)
+    if states > 1:
+        priors[0] = np.eye(states)[0] / 4 + 3 * np.eye(states)[1] / 4
+    if people > 1:
+        priors[1] = np.eye(states)[-1]
+    return priors
+
+
 def population_for(
     policy_model: PreferenceModel, rewards: Rewards, people: int = 2, offered: IntArray | None = None
 ) -> Population:

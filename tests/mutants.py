@@ -53,6 +53,7 @@ FAULTS = {
     ),
     "tests/decisions/test_decide.py": (
         ("deciding.reward_forecast", "(A - B) ** 2", "0.0"),
+        ("deciding.deciding", "min(A, B - 1)", "0"),
         ("deciding.reward_limits", "max(A, B)", "A"),
         ("deciding.within", "A < B", "A > B"),
         ("utility.predictive_sd_one", "(A - B) ** 2", "1.0"),
@@ -112,6 +113,7 @@ FAULTS = {
         ("taste.replace_part", "A + (1.0 - A) / B", "1.0 / B"),
     ),
     "tests/simulation/test_rollout.py": (
+        ("simulation.rollout", "min(A, B - 1)", "0"),
         ("outcomes.rewarded", "A - B", "A"),
         ("outcomes.duelled", "0.5 * (A + B)", "A"),
         ("outcomes.first_wins", "A > B", "A < B"),

@@ -39,6 +39,7 @@ from .fit.state_means import isotonic as isotonic
 from .inspection.inspect import inspect as inspect
 from .kernels.compiler import kernel as kernel
 from .model import PreferenceModel as PreferenceModel
+from .model_parts.covariates import CovariateModel as CovariateModel
 from .parallel import Workers as Workers
 from .policies import Belief as Belief
 from .policies import Policy as Policy

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from lpbandits import model_fields, validate
-from lpbandits.errors import FileFormatError, translate_errors
+from lpbandits.errors import FileFormatError, InvalidInput, translate_errors
 from lpbandits.io.atomic import write_text
 from lpbandits.io.json import digest, frozen, read_json, thawed
 from lpbandits.model_fields import frozen_array
+from lpbandits.model_parts.covariates import CovariateModel
 from lpbandits.notebook import Charted
 from lpbandits.taste_model import TasteModel
 from lpbandits.text import pluralize
@@ -21,7 +22,7 @@ from lpbandits.typing import FloatArray, IntArray, Json, Label
 
 FORMAT = "lpbandits-model"
 VERSIONS = {
-    4: ("tiers", "rewards", "state_names", "reward_range", "lower_is_better"),
+    4: ("tiers", "rewards", "state_names", "reward_range", "lower_is_better", "covariates"),
     3: ("noise", "names", "popular"),
     2: ("errors", "taste"),
     1: (),
@@ -34,7 +35,7 @@ release.
 
 FIELDS = (
     *("actions", "orderings", "prior", "means", "utilities", "errors", "taste", "noise", "names", "popular"),
-    *("tiers", "rewards", "state_names", "reward_range", "lower_is_better"),
+    *("tiers", "rewards", "state_names", "reward_range", "lower_is_better", "covariates"),
 )
 """Fields of a model besides its records, `provenance` and `evaluation`."""
 
@@ -83,6 +84,8 @@ class PreferenceModel(Charted):
         Lowest and highest reward, such as (1, 5); forecasts and their intervals stay within it.
     state_names
         Display name of each state.
+    covariates
+        `CovariateModel` of the state given what is known about a person; see `prior_for`.
     lower_is_better
         Low numbers are good, such as pain scores. A reward is then the negative of a user's number: `means` and
         `reward_range` are negatives. `Agent` and `decide` take and return the user's numbers.
@@ -125,6 +128,7 @@ class PreferenceModel(Charted):
         rewards: str | None = None,
         reward_range: Sequence[float] | None = None,
         state_names: Sequence[str] | None = None,
+        covariates: CovariateModel | None = None,
         lower_is_better: bool = False,
         provenance: Mapping[str, Any] | None = None,
         evaluation: Mapping[str, Any] | None = None,
@@ -146,6 +150,7 @@ class PreferenceModel(Charted):
             self.rewards = model_fields.as_family(rewards)
             self.reward_range = model_fields.as_reward_range(reward_range)
             self.state_names = model_fields.as_names(state_names, m, name="state_names", of="states")
+            self.covariates: CovariateModel | None = model_fields.as_covariates(covariates, m)
             self.lower_is_better = model_fields.as_lower_is_better(lower_is_better, self.rewards)
             self.provenance: Json = frozen({} if provenance is None else validate.as_json(provenance, "provenance"))
             self.evaluation: Json | None = None
@@ -260,6 +265,25 @@ class PreferenceModel(Charted):
         """Return the display name of a state, by index."""
         return f"state {state}" if self.state_names is None else self.state_names[state]
 
+    @cached_property
+    def states_by_name(self) -> dict[str, int]:
+        """Index of each state by its name, and by its index as text; -1 for a name that several states have."""
+        return model_fields.states_by_name([self.state_name(z) for z in range(self.n_states)])
+
+    def prior_for(self, covariates: Mapping[str, Any]) -> FloatArray:
+        """Return the probability of each state of a person, given covariates such as {"age": 40, "sex": "f"}.
+
+        Covariates that are left out, None or NaN are missing. The prior of the model is returned if all are, or if the
+        fit found that the covariates do not help.
+
+        >>> sex = CovariateModel(["sex"], ["text"], [["f", "m"]], [0], [1], [0, 0], [[1.0, 0, 0], [0, 1.0, 0]], 0.5)
+        >>> PreferenceModel([[0, 1], [1, 0]], covariates=sex).prior_for({"sex": "f"}).round(3).tolist()
+        [0.616, 0.384]
+        """
+        if self.covariates is None:
+            raise InvalidInput("the model must have covariates; fit it with a table of people (lpb fit --people)")
+        return frozen_array(self.covariates.prior_for(covariates, self.prior))
+
     def to_dict(self) -> Json:
         """Return a new JSON object with the format, version and content hash."""
         parts = {name: _plain(getattr(self, name)) for name in FIELDS}
@@ -292,8 +316,9 @@ class PreferenceModel(Charted):
                 raise FileFormatError("it was altered after it was saved: its content does not match its sha256")
             parts: Json = {name: stored.get(name) for name in (*FIELDS, "provenance")}
             parts["lower_is_better"] = stored.get("lower_is_better", False)
-            if parts["taste"] is not None:
-                parts["taste"] = TasteModel.from_dict(parts["taste"])
+            for name, kind in (("taste", TasteModel), ("covariates", CovariateModel)):
+                if parts[name] is not None:
+                    parts[name] = kind.from_dict(parts[name])
             return cls(**parts, evaluation=evaluation)
         except (TypeError, ValueError) as error:  # values that are not JSON, or not valid
             raise FileFormatError(f"{source}: {error}") from None
@@ -352,4 +377,4 @@ def _plain(part: Any) -> Any:
         return part.tolist()
     if isinstance(part, tuple):
         return [_plain(inner) for inner in part]
-    return part.to_dict() if isinstance(part, TasteModel) else part
+    return part.to_dict() if isinstance(part, TasteModel | CovariateModel) else part

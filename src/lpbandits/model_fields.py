@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.model_parts.covariates import CovariateModel
 from lpbandits.taste_model import TasteModel
 from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, IntArray, Label
@@ -101,6 +103,15 @@ def as_taste(taste: Any, actions: int) -> TasteModel | None:
         wanted = pluralize(actions, "action")
         raise InvalidInput(f"taste must have {wanted}, as many as the orderings, got {taste.n_actions}")
     return taste
+
+
+def as_covariates(covariates: Any, states: int) -> CovariateModel | None:
+    """Return a `CovariateModel` of this number of states."""
+    if covariates is not None and not isinstance(covariates, CovariateModel):
+        raise validate.invalid("covariates", "a CovariateModel, as a fit returns", covariates)
+    if covariates is not None and covariates.n_states != states:
+        raise InvalidInput(f"covariates must have {states} states, as many as the orderings, got {covariates.n_states}")
+    return covariates
 
 
 def as_names(names: Any, count: int, *, name: str = "names", of: str = "actions") -> tuple[str, ...] | None:
@@ -266,8 +277,66 @@ def as_prior(prior: Any, states: int) -> FloatArray:
     total = float(vector.sum())
     if abs(total - 1.0) > 1e-6:
         raise InvalidInput(f"prior must sum to 1 over {pluralize(states, 'state')}, got {total:.6g}")
-    # a prior that sums to 1 but for rounding is kept as it is, so that saving and loading does not change it
-    return vector if abs(total - 1.0) <= 1e-12 else vector / total
+    return rescaled(vector)
+
+
+def states_by_name(names: Sequence[str]) -> dict[str, int]:
+    """Return the index of each state by its name, and by its index as text; -1 for a name that several states have."""
+    indices = {str(z): z for z in range(len(names))}
+    return indices | {name: z if names.count(name) == 1 else -1 for z, name in enumerate(names)}
+
+
+def as_personal_prior(prior: Any, states: Mapping[str, int], count: int) -> FloatArray:
+    """Return the probability of each state from a list in order, or from a dict by index or name in `states`.
+
+    States that a dict leaves out have probability 0.
+
+    >>> as_personal_prior({"state 1": 0.75, 0: 0.25}, states_by_name(["state 0", "state 1"]), 2).tolist()
+    [0.25, 0.75]
+    """
+    values = prior
+    if isinstance(prior, Mapping):
+        by_state = {_state_of(label, states): number for label, number in prior.items()}
+        if len(by_state) < len(prior):
+            raise validate.invalid("prior", "a dict that names each state once", dict(prior))
+        values = [validate.as_number(by_state.get(z, 0.0), f"prior[{z}]") for z in range(count)]
+    return frozen_array(as_prior(values, count))
+
+
+def _state_of(label: Any, states: Mapping[str, int]) -> int:
+    """Return the index of a state, from its index or its name."""
+    state = states.get(str(validate.as_label(label, "state")))
+    if state == -1:
+        raise InvalidInput(f"several states have the name {validate.short_repr(label)}; give the state's index")
+    if state is None:
+        names = [name for name in states if not name.isdigit()]
+        raise InvalidInput(
+            f"unknown state {validate.short_repr(label)}; states are {', '.join(map(repr, names[:5]))}"
+            f"{', …' if len(names) > 5 else ''}{validate.did_you_mean(label, names)}"
+        )
+    return state
+
+
+def as_priors(priors: Any, shape: tuple[int, int]) -> FloatArray:
+    """Return priors of several people, a row each."""
+    rows = validate.as_floats(priors, "priors", shape=shape, max_abs=1e6)
+    validate.check_entries(rows, "priors", rows < 0, "be a probability")
+    totals = rows.sum(axis=1)
+    if len(wrong := np.flatnonzero(np.abs(totals - 1.0) > 1e-6)):
+        raise InvalidInput(f"priors[{wrong[0]}] must sum to 1 over the {shape[1]} states, got {totals[wrong[0]]:.6g}")
+    return rescaled(rows)
+
+
+def rescaled(priors: FloatArray) -> FloatArray:
+    """Return priors, one or a row each, that sum to 1; those that do but for rounding are kept unchanged.
+
+    Saving and loading therefore does not change a prior.
+
+    >>> rescaled(np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 1.0]])).tolist()
+    [[0.5, 0.25, 0.25], [0.5, 0.0, 0.5]]
+    """
+    totals = priors.sum(axis=-1, keepdims=True)
+    return np.where(np.abs(totals - 1.0) <= 1e-12, priors, priors / totals)
 
 
 def check_ordered(means: FloatArray, orderings: IntArray, tiers: Any = None) -> None:

@@ -17,7 +17,7 @@ from lpbandits.kernels.tally import record
 from lpbandits.policies import Policy
 from lpbandits.policies.base import zero_sd
 from lpbandits.rng import addresses_of, stream_id
-from tests.conftest import CASES, Case, Outcome, agent_after, model_for, models, outcomes_for
+from tests.conftest import CASES, Case, Outcome, agent_after, model_for, models, outcomes_for, personal_priors
 
 SEED = 2**40 + 5
 K = 6
@@ -40,11 +40,14 @@ def sample_histories(case: Case, model: lpb.PreferenceModel, seed: int = 0) -> H
     return Histories.from_arrays(person, action, draws, model, people=LABELS)
 
 
-def agents_of(policy: Policy, past: Histories) -> list[Agent]:
+Priors = dict[Any, Any]
+
+
+def agents_of(policy: Policy, past: Histories, priors: Priors | None = None) -> list[Agent]:
     out = []
     for n, label in enumerate(past.people):
         rows = slice(past.offsets[n], past.offsets[n + 1])
-        agent = Agent(policy, seed=SEED, person=label, asked=int(past.counts[n]))
+        agent = Agent(policy, seed=SEED, person=label, asked=int(past.counts[n]), prior=(priors or {}).get(label))
         for action, reward in zip(past.action[rows].tolist(), past.reward[rows].tolist(), strict=True):
             agent.tell(policy.model.actions[action], reward)
         out.append(agent)
@@ -67,12 +70,16 @@ def allowed_for(agent: Agent, allowed: Any, exclude_seen: bool) -> list[Any] | N
     return [a for a in (agent.policy.model.actions if labels is None else labels) if a not in tried]
 
 
-def assert_equals_agents(policy: Policy, past: Histories, allowed: Any, exclude_seen: bool) -> None:
+def assert_equals_agents(
+    policy: Policy, past: Histories, allowed: Any, exclude_seen: bool, priors: Priors | None = None
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lpb.errors.LockInWarning)
-        decisions = decide(policy, past, allowed=allowed, exclude_seen=exclude_seen, seed=SEED, threads=1)
+        decisions = decide(
+            policy, past, allowed=allowed, exclude_seen=exclude_seen, priors=priors, seed=SEED, threads=1
+        )
     labels = policy.model.actions
-    for n, agent in enumerate(agents_of(policy, past)):
+    for n, agent in enumerate(agents_of(policy, past, priors)):
         free = allowed_for(agent, allowed, exclude_seen)
         if free == []:
             assert decisions.action[n] == -1
@@ -156,6 +163,33 @@ def test_decisions_equal_those_of_agents(case: Case, explore: float) -> None:
 def test_decisions_equal_those_of_agents_with_a_uniform_first_action_and_personal_sets(case: Case) -> None:
     model = model_for(case.rewards, m=4, k=K)
     assert_equals_agents(case.policy(model, first="uniform"), sample_histories(case, model), *CONFIGURATIONS[-1])
+
+
+@pytest.mark.jitless
+@pytest.mark.parametrize("case", GAUSSIAN, ids=str)
+def test_decisions_with_priors_equal_those_of_agents(case: Case) -> None:
+    model = model_for(case.rewards, m=4, k=K)
+    policy, past = case.policy(model), sample_histories(case, model)
+    rows = personal_priors(len(LABELS), 4)
+    priors = {label: rows[n] for n, label in enumerate(LABELS) if n % 3}
+    if not policy.evidence.latent:
+        with pytest.raises(lpb.NotSupported, match="priors"):
+            decide(policy, past, priors=priors)
+        return
+    assert_equals_agents(policy, past, None, False, priors)
+
+
+def test_decisions_with_priors_do_not_depend_on_pieces_threads_or_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_for(lpb.Rewards(), m=4, k=K)
+    policy, past = lpb.LpbTS(model, noise=1.0), sample_histories(GAUSSIAN[0], model)
+    rows = personal_priors(len(LABELS), 4)
+    priors = dict(zip(LABELS, rows, strict=True))
+    expected = decide(policy, past, priors=priors, seed=SEED).table()
+    assert not expected.equals(decide(policy, past, seed=SEED).table())
+    monkeypatch.setattr("lpbandits.decisions.engine.PRIOR_CELLS", 20)
+    monkeypatch.setattr("lpbandits.decisions.engine.THREAD_PEOPLE", 1)
+    for settings_ in ({"threads": 3}, {"jobs": 2}):
+        assert decide(policy, past, priors=priors, seed=SEED, **settings_).table().equals(expected)  # type: ignore[arg-type]
 
 
 def test_an_impossible_exploration_floor_raises() -> None:

@@ -189,7 +189,7 @@ def test_a_small_log_is_split_several_times() -> None:
     assert "On 60 people (of 60), each held out in 2 of 6 splits" in evaluation.verdict
     assert evaluation.to_dict()["subject"] == evaluation.subject
     assert group_table(evaluation)[1][0][2] == f"{evaluation.groups[0].gain:+.3f}"
-    one = evaluate(log, policies=["lpbts", "lpb-ids", "taste"], states=2, people=10)
+    one = evaluate(log, policies=["lpbts", "lpb-ids", "taste"], states=2, max_people=10)
     assert (one.splits, one.people) == (1, 10)
     assert "6 random splits" in " ".join([how_to_read(evaluation), *selection(evaluation)])
     assert evaluation.table["person"].to_list() == sorted(evaluation.table["person"].to_list())

@@ -63,6 +63,26 @@ def make_ratings(value: Any) -> Any:
     return log.rating, log.means, log.sha256
 
 
+PEOPLE_TABLES = mostly(
+    one_of(
+        "pl.DataFrame({'person': ['ann', 3], 'age': ['40', '?'], 'sex': ['f', None]}, strict=False)",
+        "pl.DataFrame({'user': [3, 4], 'age': [1e300, nan], 'group': ['a', '']})",
+        "pl.DataFrame({'person': ['ann', 'ann'], 'sex': ['f', 'm']})",
+        "pl.DataFrame({'person': [], 'age': []})",
+    )
+)
+"""Tables of covariates."""
+PRIORS = mostly(
+    one_of(
+        "{'ann': [0.2, 0.3, 0.5], 3: {'state 1': 1}}",
+        "pl.DataFrame({'person': ['ann', 'x'], '0': [0.5, 1], '1': [0.5, 0], 'state 2': [0, 0]})",
+        "pl.DataFrame({'person': ['ann', 'ann'], 'state': ['0', 'state 2'], 'p': [0.25, 0.75]})",
+        "pl.DataFrame({'person': ['ann', 3], 'state': ['0', '9'], 'p': [1, nan]}, strict=False)",
+        "{'ann': [1, 1, 1]}",
+        "{}",
+    )
+)
+"""Priors of people, as a dict or a table."""
 _RATINGS = mostly(one_of("LOG", "LOG", "lpb.Ratings.from_arrays([0, 0], [0, 1], [1, 2])"))
 _SHARED: dict[str, Any] = {
     "ratings_": _RATINGS,
@@ -92,6 +112,7 @@ FITS = listed(
         **_SHARED,
         states_=mostly(integers(1, 4), one_of("'auto'", "13")),
         max_states=integers(1, 4),
+        people=PEOPLE_TABLES,
         names=mostly(one_of("{'0': 'Heat'}", "{'x': 'Heat'}", "{}", "{0: 'Heat', '0': 'Ran'}", "{'0': 7}", "['0']")),
         max_memory=mostly(one_of("'8GB'", "'2 GiB'", "10**10", "'8'", "'1kB'", "'9999999TB'")),
         scratch=mostly(one_of("None", "'/nowhere'", "'\\x00'")),
@@ -126,7 +147,8 @@ EVALUATIONS = kwargs(
     scale_=one_of("'raw'", "'cosine'"),
     policies_=mostly(one_of("['lpbts']", "['uniform', 'ease']", "['popular']", "[]"), listed(text(), text())),
     rounds=mostly(integers(1, 3), integers(0, 10**6)),
-    people=integers(1, 9),
+    people=PEOPLE_TABLES,
+    max_people=integers(1, 9),
 )
 
 
@@ -147,6 +169,8 @@ DECISIONS = calls(
             one_of("['tea']", "['jam', 7, 'jam']", "{'ann': ['tea'], 3: []}", "{}", "{'ann': 3}"),
             listed(mostly(ACTIONS), anything()),
         ),
+        priors=PRIORS,
+        people=PEOPLE_TABLES,
         threads=one_of("1", "2"),
         progress=one_of("None", "print"),
     ),

@@ -69,6 +69,39 @@ def make_taste(arguments: Any) -> Any:
     return taste.means, taste.factors, json.loads(json.dumps(agent.explain().to_dict(), allow_nan=False))
 
 
+KNOWN = mostly(
+    one_of("{'age': 41}", "{'age': None, 'sex': 'f'}", "{'sex': 'x', 'age': 1e100}", "{}", "{'agee': 3}"),
+    listed(anything(), anything()).map("dict(zip(['age', 'sex'], {}))".format),
+)
+"""Covariates of one person."""
+COVARIATE_CALLS = listed(
+    kwargs(
+        columns_=mostly(one_of("['age', 'sex']"), listed(text(), text())),
+        kinds_=one_of("['number', 'text']", "['text', 'number']"),
+        levels_=mostly(one_of("[[], ['f', 'm']]", "[['f', 'm'], []]"), array()),
+        means_=mostly(one_of("[40, 0]", "[1e100, -1e100]"), array()),
+        scales_=mostly(one_of("[9, 1]", "[1e-300, 1e100]"), array()),
+        intercepts_=mostly(one_of("[0.1, 0.0, -0.1]", "[1e6, -1e6, 0]"), array()),
+        coefficients_=mostly(one_of("np.ones((3, 5))", "np.eye(3, 5) * 1e6"), array()),
+        factor_=mostly(one_of("0", "0.5", "0.98"), number()),
+    ),
+    KNOWN,
+)
+
+
+@target("covariates", COVARIATE_CALLS, 2)
+def make_covariates(value: Any) -> Any:
+    settings, known = value
+    covariates = lpb.CovariateModel(**settings)
+    repr(covariates)
+    assert lpb.CovariateModel.from_dict(json.loads(json.dumps(covariates.to_dict(), allow_nan=False))) == covariates
+    model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0], [1, 0, 2]], prior=[0.5, 0.25, 0.25], covariates=covariates)
+    prior = model.prior_for(known)
+    assert abs(float(prior.sum()) - 1.0) < 1e-9
+    assert lpb.Agent(lpb.LpbTS(model), seed=0, covariates=known).prior.tolist() == prior.tolist()
+    return prior
+
+
 REWARD_VALUES = listed(
     kwargs("noise noise_known", family=one_of("'gaussian'", "'poisson'"), weight=floats(0, 9)),
     st.lists(mostly(number()), max_size=4).map(lambda values: f"[{', '.join(values)}]"),

@@ -13,8 +13,9 @@ from lpbandits.agent.record import decision_id
 from lpbandits.policies import make_policy, policy_from_dict
 from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.rules import RULES
+from tests.fuzz.models import KNOWN
 from tests.fuzz.shared import ACTIONS, DUELLING, MODEL, MODELS, POLICIES, target
-from tests.fuzz.values import anything, calls, floats, integers, kwargs, listed, mostly, number, one_of, text
+from tests.fuzz.values import anything, array, calls, floats, integers, kwargs, listed, mostly, number, one_of, text
 
 
 def use_agent(agent: lpb.Agent, rewards: Any = (0.5, 1.0, 0.0, -3.5, 1e100, -1e100, 1e-300, 2.0)) -> Any:
@@ -168,6 +169,8 @@ AGENTS = (
             person=one_of("'ann'", "0", "2**32 - 1") | text(),
             asked=integers(0, 2**32 - 1),
             belief=one_of("None", "lpb.LpbTS(MODEL).new_belief()"),
+            prior=mostly(one_of("[0.2, 0.3, 0.5]", "{0: 1}", "{'state 1': 0.5, 2: 0.5}", "{'x': 1}"), array()),
+            covariates=KNOWN,
         )
     )
 )

@@ -33,12 +33,19 @@ def target(name: str, strategy: Code, weight: int = 1) -> Callable[[Callable[[An
     return add
 
 
+COVARIATES = lpb.CovariateModel(
+    *(["age", "sex"], ["number", "text"], [[], ["f", "m"]], np.array([40.0, 0.0]), np.array([9.0, 1.0])),
+    intercepts=np.array([0.1, 0.0, -0.1]),
+    coefficients=np.array([[1.0, 0.1, 2.0, -2.0, 0.0], [0.0] * 5, [-1.0, 0.2, -2.0, 2.0, 0.1]]),
+    factor=0.9,
+)
 MODEL = lpb.PreferenceModel(
     [[0, 1, 2], [2, 1, 0], [1, 0, 2]],
     actions=["tea", "jam", 7],
     prior=[0.5, 0.25, 0.25],
     means=[[0.9, 0.5, 0.1], [0.2, 0.3, 0.8], [0.4, 0.7, 0.1]],
     taste=lpb.TasteModel(np.zeros(3), np.eye(3, 2), np.ones(3)),
+    covariates=COVARIATES,
 )
 BARE = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]])
 PEOPLE = lpb.worlds.Population(MODEL, [0, 1, 2], MODEL.means, lpb.Rewards())  # type: ignore[arg-type] # as users write it

@@ -312,7 +312,8 @@ HISTORY_FILES = listed(
         *("[]", "['--allowed', 'tea']", "['--allowed', ',']", "['--exclude-seen']", "['--unknown', 'skip']"),
         *("['--layout', 'wide']", "['--layout', 'rankings']", "['--time', 'action']", "['--ignore', 'tea']"),
         *("['--rank', 'reward']", "['--columns', 'tea,jam', '--unknown', 'skip']"),
-    ),
+    )
+    | one_of("['--policy', 'lpbts', '--priors', 'history']", "['--policy', 'lpbts', '--people', 'history']"),
 )
 
 
@@ -321,4 +322,5 @@ def read_history(value: Any) -> Any:
     data, options = value
     with temporary_file("history.csv", data) as path:
         MODEL.save(path.parent / "model.json")
-        return run_json(["decide", "--model", str(path.parent / "model.json"), str(path), *options])
+        words = [str(path) if option == "history" else option for option in options]
+        return run_json(["decide", "--model", str(path.parent / "model.json"), str(path), *words])

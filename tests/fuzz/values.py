@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from hypothesis import strategies as st
 
 import lpbandits as lpb
@@ -29,7 +30,14 @@ def read_only(values: Any) -> Any:
 
 
 _NAMED: tuple[Any, ...] = (masked, read_only, Decimal, Fraction, Path, itertools)
-NAMES: dict[str, Any] = {"np": np, "lpb": lpb, "nan": math.nan, "inf": math.inf, **{x.__name__: x for x in _NAMED}}
+NAMES: dict[str, Any] = {
+    "np": np,
+    "pl": pl,
+    "lpb": lpb,
+    "nan": math.nan,
+    "inf": math.inf,
+    **{x.__name__: x for x in _NAMED},
+}
 """Names that the source of an example may use."""
 
 

@@ -21,7 +21,8 @@ def assert_equals_agents(policy: Policy, population: Population, rounds: int) ->
     """Compare a rollout with one agent per person, bit for bit."""
     trace = rollout(policy, population, rounds=rounds, seed=SEED, first_person=FIRST_PERSON)
     for p, state in enumerate(population.truth):
-        agent = Agent(policy, seed=SEED, person=FIRST_PERSON + p)
+        prior = None if population.priors is None or not policy.evidence.latent else population.priors[p]
+        agent = Agent(policy, seed=SEED, person=FIRST_PERSON + p, prior=prior)
         for t in range(rounds):
             played = trace.actions[p, :t] if population.without_replacement else ()
             allowed = [a for a in allowed_at(population, p, t) if a not in played]

@@ -1,17 +1,19 @@
 """Rollouts equal agents that ask and tell, bit for bit, and the naive twin."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Setting, make_policy
 from lpbandits.simulation import rollout
 from lpbandits.typing import IntArray
 from lpbandits.worlds import Population, SyntheticWorld
 from tests import naive
-from tests.conftest import CASES, Case, model_for, population_for
+from tests.conftest import CASES, Case, model_for, personal_priors, population_for
 from tests.simulation.agents import FIRST_PERSON, SEED, allowed_at, assert_equals_agents
 
 
@@ -41,6 +43,37 @@ def test_rollouts_equal_agents(case: Case, k: int, rounds: int, shape: tuple[int
     offered = None if shape is None else random_offers(shape, k)
     population = population_for(model, case.rewards, people=1 if k == 5 else 2, offered=offered)
     assert_equals_agents(case.policy(model, rounds=rounds, first=first), population, rounds)
+
+
+@pytest.mark.jitless
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_rollouts_with_priors_of_people_equal_agents(case: Case) -> None:
+    model = model_for(case.rewards, m=4, k=5)
+    population = replace(population_for(model, case.rewards, people=1), priors=personal_priors(4, 4))
+    assert_equals_agents(case.policy(model), population, 6)
+
+
+def test_priors_of_people_are_checked_and_cut() -> None:
+    model = model_for(CASES[0].rewards, m=4, k=5)
+    population = population_for(model, CASES[0].rewards, people=1)
+    priors = personal_priors(4, 4)
+    part = replace(population, priors=priors).cut(slice(1, 3)).priors
+    assert part is not None
+    np.testing.assert_array_equal(part, priors[1:3])
+    for wrong, match in (
+        (priors[:3], r"priors.*4×4.*3×4"),
+        (2 * priors, r"priors\[0\].*sum to 1.*2"),
+        (-priors, "priors"),
+    ):
+        with pytest.raises(InvalidInput, match=match):
+            replace(population, priors=wrong)
+    with pytest.raises(InvalidInput, match=r"policy must have the 4 states.*3"):
+        rollout(
+            CASES[0].policy(model_for(CASES[0].rewards, m=3, k=5)),
+            replace(population, priors=priors),
+            rounds=2,
+            seed=0,
+        )
 
 
 @pytest.mark.jitless

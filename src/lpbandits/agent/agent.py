@@ -1,6 +1,6 @@
 """`Agent`: decides for one person. Ask for an action, tell its reward."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from threading import RLock
 from typing import Any
@@ -9,17 +9,18 @@ from lpbandits import validate
 from lpbandits.agent.explain import Explanation, explain
 from lpbandits.agent.outcomes import OutcomeLog, reward_of
 from lpbandits.agent.persistence import agent_from_json, agent_to_json
+from lpbandits.agent.prior import from_covariates
 from lpbandits.agent.record import Decision, DecisionRecord, decided, own_decision, records_of
 from lpbandits.agent.refit import over_model
 from lpbandits.agent.refusals import only_duels, only_rewards, warn_of_lock_in
-from lpbandits.errors import NotSupported
+from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.notebook import Shown
 from lpbandits.policies import Belief, Policy
 from lpbandits.rng import stream_id
-from lpbandits.typing import FloatArray, Label
+from lpbandits.typing import FloatArray, Json, Label
 from lpbandits.validate import MAX_ABS_VALUE
 
 
@@ -38,6 +39,12 @@ class Agent(Shown):
         Number of earlier asks, from which the random stream continues.
     belief
         Initial belief, such as `Belief.unpack(policy, data)`; it is copied. By default that of a new person.
+    prior
+        Probability of each state for this person before the first outcome: a list in the model's order, or a dict by
+        state (index or name). By default the model's prior. A `belief` has its own.
+    covariates
+        What is known about the person, by column of the table that the model was fitted with, such as
+        `{"age": 40, "sex": "f"}`: the prior is then `model.prior_for(covariates)`.
 
     Notes
     -----
@@ -59,8 +66,19 @@ class Agent(Shown):
     lpbandits.errors.InvalidInput: unknown action 'drug C'; the 3 actions are 'rest', 'drug A', 'drug B' (did you ...
     """
 
+    covariates: Json | None = None
+    """What is known about the person, by column; None if it was not given."""
+
     def __init__(
-        self, policy: Policy, *, seed: int, person: int | str = 0, asked: int = 0, belief: Belief | None = None
+        self,
+        policy: Policy,
+        *,
+        seed: int,
+        person: int | str = 0,
+        asked: int = 0,
+        belief: Belief | None = None,
+        prior: Sequence[float] | FloatArray | Mapping[Any, float] | None = None,
+        covariates: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(policy, Policy):
             raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
@@ -76,7 +94,14 @@ class Agent(Shown):
         self._locks_in, self._any_float = calls.locks_in, calls.any_float
         self._lock = RLock()  # reentrant, as a signal handler may use the agent
         self._decisions: dict[str, Decision] = {}
-        self._start(policy.new_belief() if belief is None else Belief.checked(policy, belief).copy())
+        if covariates is not None:
+            prior, self.covariates = from_covariates(policy, covariates, prior)
+        if prior is None:
+            self._start(policy.new_belief() if belief is None else Belief.checked(policy, belief).copy())
+        elif belief is None:
+            self._start(policy.new_belief(prior=prior))
+        else:
+            raise InvalidInput("prior must be left out with a belief, which has its own")
 
     def _start(self, belief: Belief) -> None:
         """Start from a belief; outcomes already in it cannot be retracted."""
@@ -265,7 +290,7 @@ class Agent(Shown):
             by_id = label is None and outcome is None and id_ is not None
             row = self.log.row_of(id_) if by_id else self.log.checked(label, outcome)
             rows, ids = self.log.without(row, id_)
-            self._start(self.policy.new_belief(self._belief.room))
+            self._start(self.policy.new_belief(self._belief.room, self._belief.prior))
             for other in rows:
                 self._add(*other)
             self.log.ids = ids
@@ -287,6 +312,13 @@ class Agent(Shown):
         return posterior
 
     @property
+    def prior(self) -> FloatArray:
+        """Probability of each state before the first outcome (a copy): this person's prior, or the model's."""
+        with self._lock:
+            prior = self._belief.prior
+        return (self.policy.model.prior if prior is None else prior).copy()
+
+    @property
     def rounds(self) -> int:
         """Number of rewards, or duels, in the belief."""
         with self._lock:
@@ -305,10 +337,11 @@ class Agent(Shown):
         with self._lock:
             return explain(self.policy, self._belief)
 
-    def with_model(self, model: PreferenceModel) -> tuple["Agent", dict[Label, int]]:
+    def with_model(self, model: PreferenceModel, *, prior: Any = None) -> tuple["Agent", dict[Label, int]]:
         """Return an agent over another model with the same outcomes, and the number of dropped outcomes by action.
 
-        Outcomes of actions that the new model lacks (by label) are dropped.
+        Outcomes of actions that the new model lacks (by label) are dropped. Covariates give the prior by the new model.
+        A prior of this person is kept if both models have the same states; otherwise give another `prior`.
 
         Examples
         --------
@@ -320,7 +353,7 @@ class Agent(Shown):
         (1, {'jam': 1})
         """
         with self._lock:
-            return over_model(self, model)
+            return over_model(self, model, prior)
 
     def to_json(self, *, with_model: bool = True, outcomes: bool = True) -> str:
         """Return the agent as JSON; `Agent.from_json` then gives the same next actions.
@@ -342,10 +375,10 @@ class Agent(Shown):
         with self._lock:
             belief = self._belief.copy()
             build = partial(Agent, seed=self.seed, person=self.person, asked=self.asked, belief=belief)
-            return build, (self.policy,), (self.log.copy(), dict(self._decisions))
+            return build, (self.policy,), (self.log.copy(), dict(self._decisions), self.covariates)
 
-    def __setstate__(self, state: tuple[OutcomeLog, dict[str, Decision]]) -> None:
-        self.log, self._decisions = state
+    def __setstate__(self, state: tuple[OutcomeLog, dict[str, Decision], Json | None]) -> None:
+        self.log, self._decisions, self.covariates = state
 
     def __repr__(self) -> str:
         return f"Agent({self.policy!r}, seed={self.seed}, person={self.person!r}, rounds={self.rounds})"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FORMAT = "lpbandits-agent"
 VERSIONS = (3, 4)
-"""An agent is written in the lowest version that has all its fields; version 4 adds `decisions`."""
+"""An agent is written in the lowest version that has all its fields; version 4 adds `decisions` and priors."""
 SOURCE = "the saved agent"
 
 
@@ -26,7 +26,7 @@ def agent_to_json(agent: "Agent", *, with_model: bool, outcomes: bool) -> str:
     policy, log = agent.policy, agent.log
     content: Json = {
         "format": FORMAT,
-        "version": 4 if agent._decisions else 3,
+        "version": 4 if agent._decisions or agent.belief.prior is not None else 3,
         "policy": policy.to_dict(),
         "model_sha256": policy.model.sha256,
         "seed": agent.seed,
@@ -36,6 +36,8 @@ def agent_to_json(agent: "Agent", *, with_model: bool, outcomes: bool) -> str:
         "outcomes": [list(row) for row in agent.outcomes] if outcomes and not log.missing else None,
         "ids": [[key, at, *log.named((a, x))] for key, (at, a, x) in log.ids.items()],
     }
+    if agent.covariates is not None:
+        content["covariates"] = agent.covariates
     if agent._decisions:
         content["decisions"] = saved_decisions(agent)
     if with_model:
@@ -66,7 +68,11 @@ def agent_from_json(agent_class: "type[Agent]", text: str, model: PreferenceMode
         policy = policy_from_dict(content["policy"], model)
         rows = content["outcomes"]
         belief = Belief.from_dict(policy, content["belief"]) if rows is None else None
-        agent = agent_class(policy, **{name: content[name] for name in ("seed", "person", "asked")}, belief=belief)
+        prior = content["belief"].get("prior") if rows is not None else None
+        settings = {name: content[name] for name in ("seed", "person", "asked")}
+        agent = agent_class(policy, **settings, belief=belief, prior=prior)
+        if "covariates" in content:
+            agent.covariates = validate.as_json(content["covariates"], "covariates")
         for label, outcome in rows or ():
             agent._add(*agent.log.checked(label, outcome))
         agent.log.restore_ids(content["ids"])

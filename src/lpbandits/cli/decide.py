@@ -32,7 +32,14 @@ def decide(
         "a person and an action column (for each person).",
     ),
     people: Path | None = typer.Option(
-        None, help="Table of the people to decide for, with or without a history. Default: all people of the history."
+        None,
+        help="Table of the people to decide for, with or without a history; its covariates, if the model has any, "
+        "give each person's prior. Default: all people of the history.",
+    ),
+    priors: Path | None = typer.Option(
+        None,
+        help="Table of the probability of each state before the first outcome: a person and a column per state, or "
+        "person, state and probability. Other people have the model's prior.",
     ),
     unknown: str = typer.Option("error", help="Outcomes of actions that are not in the model: **error** or **skip**."),
     escape_formulas: options.EscapeFormulas = False,
@@ -84,6 +91,8 @@ def decide(
     )
     if policy == "auto" and not as_json:
         typer.echo(f"note: policy {chosen.name}: {display(chosen.why, None)}", err=True)
+    if people is not None and chosen.policy.model.covariates is not None and not chosen.policy.evidence.latent:
+        typer.echo(f"note: policy {chosen.name} has no states, so covariates are not used", err=True)
     with progress_bar(f"deciding ({COMPILES})") as report:
         summary = decide_file(
             chosen,
@@ -93,6 +102,7 @@ def decide(
             allowed=allowed,
             exclude_seen=exclude_seen,
             people=people,
+            priors=priors,
             unknown=unknown,
             escape_formulas=escape_formulas,
             seed=seed,
@@ -122,6 +132,7 @@ def _show(summary: "Summary") -> None:
     counts = {"without history": summary.without_history, "no action left": summary.nothing_left}
     counts["pending outcomes (given, but not evidence)"] = summary.pending
     counts |= {f"skipped {what}": count for what, count in summary.skipped.items()}
+    counts |= {"with a prior of their own": summary.with_prior, "priors of other people": summary.unknown_priors}
     parts = [f"{what}: {count:,}" for what, count in counts.items() if count]
     if summary.mean_probability is not None:
         parts.append(f"mean probability: {summary.mean_probability:.2f}")

@@ -41,7 +41,13 @@ def evaluate(
         help="Comma-separated names of policies (`lpb policies`), **random**, **item-knn**, **ease**, **ceiling** or "
         "**best-possible**. The popularity baseline is always included.",
     ),
-    people: int | None = typer.Option(None, show_default="2000", help="Maximum number of people in the report set."),
+    people: Path | None = typer.Option(
+        None,
+        help="Table of people with covariates (age, sex, …): say whether they help. It is that of `lpb fit --people`.",
+    ),
+    max_people: int | None = typer.Option(
+        None, show_default="2000", help="Maximum number of people in the report set."
+    ),
     repeats: bool = typer.Option(False, "--repeats", help="Allow actions to be played again, with the same reward."),
     layout: options.Layout = "auto",
     person: options.Person = None,
@@ -76,6 +82,7 @@ def evaluate(
     from lpbandits.evaluation import evaluate as run
     from lpbandits.io.atomic import as_folder, check_writable
     from lpbandits.model import PreferenceModel
+    from lpbandits.people.covariates import CovariateTable
 
     options.load_plugins(plugin)
     chosen_workers = options.workers_of(jobs, backend, address)
@@ -84,6 +91,14 @@ def evaluate(
         check_writable(model)
     if out is not None:
         as_folder(out)
+    table = None
+    if people is not None:
+        if str(people).isdigit() and not people.exists():
+            raise InvalidInput(
+                f"--people must be a table of people, got {people}; their number is --max-people {people}"
+            )
+        kinds = loaded.covariates.column_kinds if loaded is not None and new_people and loaded.covariates else None
+        table = CovariateTable.read(people, kinds=kinds, person=person, decimal_comma=decimal_comma)
     reading = options.read_options(context)
     if loaded is not None and loaded.lower_is_better:
         reading["lower_is_better"] = True
@@ -97,7 +112,8 @@ def evaluate(
             scale=scale,
             policies=None if policies is None else options.split_list(policies),
             rounds=rounds,
-            people=people,
+            people=table,
+            max_people=max_people,
             repeats=repeats,
             seed=seed,
             jobs=chosen_workers,
@@ -110,7 +126,7 @@ def evaluate(
         refitted = None
         if model is None:
             with progress_bar("refitting the model to all people"):
-                refitted = evaluation.refit(log, threads=threads, jobs=chosen_workers)
+                refitted = evaluation.refit(log, people=table, threads=threads, jobs=chosen_workers)
         with progress_bar("drawing charts"):
             save_evaluation(evaluation, out, source=ratings.name, model=refitted)
     fault = None
@@ -162,6 +178,8 @@ def _show(evaluation: "Evaluation", out: Path | None, model: Path | None, *, low
     for name, why in evaluation.left_out.items():
         say(f"not evaluated: {titled(name)}: {display(options.known_only(why), LINE)}", style="yellow")
     say(f"\n{evaluation.verdict}", style="bold")
+    if evaluation.covariates is not None:
+        say(evaluation.covariates.sentence, style="bold")
     print_report(out)
     if model is not None:
         path = display(model, None)

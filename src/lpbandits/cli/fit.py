@@ -15,6 +15,7 @@ from lpbandits.text import LINE, display, pluralize, share_text, size_text
 
 if TYPE_CHECKING:
     from lpbandits.fit import Fit
+    from lpbandits.typing import Json
 
 
 def fit(
@@ -47,6 +48,11 @@ def fit(
     ),
     max_states: int | None = typer.Option(None, help="Maximum number of states that **auto** tries; 12 by default."),
     names: options.Names = None,
+    people: Path | None = typer.Option(
+        None,
+        help="Table of people with covariates (age, sex, …): learn the probability of each state from them, if that "
+        "predicts held-out people.",
+    ),
     assignments: Path | None = typer.Option(None, help="File for each person's likeliest state (.parquet or .csv)."),
     escape_formulas: options.EscapeFormulas = False,
     min_person: options.MinPerson = 0,
@@ -88,6 +94,7 @@ def fit(
     from lpbandits.fit.methods.em import slow_note
     from lpbandits.fit.provenance import METHODS
     from lpbandits.io.atomic import check_table_path, check_writable, write_stream
+    from lpbandits.people.covariates import CovariateTable
 
     validate.as_choice(method, "method", tuple(METHODS))
     number = options.number_of_states(states)
@@ -95,6 +102,9 @@ def fit(
         check_writable(out)
     if assignments is not None:
         check_table_path(assignments, "--assignments")
+    covariates = None
+    if people is not None:
+        covariates = CovariateTable.read(people, person=person, decimal_comma=decimal_comma)
     action_names = None if names is None else read_names(names)
     settings: dict[str, Any] = {"prior_sd": prior_sd, "shrink": shrink, "seed": validate.as_seed(seed)}
     if scale is not None:
@@ -135,6 +145,7 @@ def fit(
                 pairs_per_person=pairs_per_person,
                 taste=not no_taste,
                 names=action_names,
+                people=covariates,
                 threads=threads,
                 jobs=chosen_workers,
                 scratch=scratch,
@@ -152,6 +163,21 @@ def fit(
         print_json(result.report.to_dict() | {"out": out, "assignments": assignments})
     else:
         _show(result, ratings, time, out, assignments)
+
+
+def _show_covariates(covariates: "Json | None") -> None:
+    """Print whether covariates help, and what was not used."""
+    if covariates is None:
+        return
+    used = ", ".join(map(display, covariates["columns"])) or "none"
+    say(f"Covariates ({used}): {display(covariates['summary'], None)}")
+    counts = {"people of the log without covariates": covariates["without"]}
+    counts["people of the table without ratings"] = covariates["others"]
+    for what, count in counts.items():
+        if count:
+            say(f"  {what}: {count:,}")
+    for name, why in covariates["left_out"].items():
+        say(f"  column {display(name)} is not used: {display(why)}")
 
 
 def _show(result: "Fit", ratings: Path, time: str | None, out: Path | None, assignments: Path | None) -> None:
@@ -189,6 +215,7 @@ def _show(result: "Fit", ratings: Path, time: str | None, out: Path | None, assi
     )
     if report.named:
         say(f"Names: {report.named:,} of {pluralize(report.actions, 'action')}")
+    _show_covariates(report.covariates)
     for line in [
         *noise_line(inspection.noise, lower_is_better=inspection.lower_is_better),
         *taste_lines(inspection.taste),

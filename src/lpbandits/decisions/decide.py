@@ -12,14 +12,17 @@ from lpbandits.data.histories import Histories
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.tables import labels_as_series
 from lpbandits.decisions.engine import Engine
-from lpbandits.decisions.kernels.allowance import NO_ACTIONS, DecisionBatch
+from lpbandits.decisions.kernels.allowance import NO_ACTIONS, NO_PRIORS, DecisionBatch
 from lpbandits.decisions.kernels.deciding import Output
 from lpbandits.errors import InvalidInput, check_fork, translate_errors
 from lpbandits.io.frames import to_pandas
 from lpbandits.model import PreferenceModel
 from lpbandits.notebook import Shown
 from lpbandits.parallel import Workers
+from lpbandits.people.covariates import covariate_priors
+from lpbandits.people.priors import Priors
 from lpbandits.policies import Policy
+from lpbandits.policies.base import require_latent
 from lpbandits.progress import Progress
 from lpbandits.rng import addresses_of
 from lpbandits.text import pluralize
@@ -85,6 +88,8 @@ def decide(
     *,
     allowed: Sequence[Label] | Mapping[Label, Sequence[Label]] | None = None,
     exclude_seen: bool = False,
+    priors: Any = None,
+    people: Any = None,
     seed: int = 0,
     jobs: int | Workers | None = None,
     threads: int | None = None,
@@ -92,8 +97,8 @@ def decide(
 ) -> Decisions:
     """Return the next action for each person.
 
-    Each decision equals, to the last bit, that of `Agent(policy, seed=seed, person=label, asked=n)` after the n
-    outcomes of the person's history, pending ones included. The same history gives the same action; a longer one uses
+    Each decision equals, to the last bit, that of `Agent(policy, seed=seed, person=label, asked=n, prior=…)` after the
+    n outcomes of the person's history, pending ones included. The same history gives the same action; a longer one uses
     new random draws.
 
     Parameters
@@ -107,6 +112,12 @@ def decide(
         (people without an entry have none). By default all actions are allowed.
     exclude_seen
         Exclude the actions of a person's history, also those whose outcome is pending.
+    priors
+        Probability of each state by person, before the first outcome: a dict from a person to a prior of `Agent`, or a
+        table (path or frame) with a person column and a column per state, or with person, state and probability.
+    people
+        Covariates by person: a table (path or frame) like that of `fit_states(people=…)`. The model's covariates give
+        the prior. `priors` come first; people in neither have the model's prior.
     seed
         Random seed.
     jobs
@@ -126,6 +137,8 @@ def decide(
     ['drug B', 'drug B', 'rest']
     >>> decisions.probability.round(2).tolist(), decisions.expected.round(2).tolist()
     ([0.73, 0.5, 0.5], [2.73, 2.0, nan])
+    >>> decide(LpbTS(model), past, seed=7, priors={3: [0.1, 0.9]}).probability.round(2).tolist()
+    [0.73, 0.5, 0.9]
     """
     if not isinstance(policy, Policy):
         raise InvalidInput(f"policy must be a policy such as LpbTS(model), got {validate.short_repr(policy)}")
@@ -133,11 +146,26 @@ def decide(
     past = _as_histories(histories, policy.model)
     common, starts, sets = _allowed_actions(policy, allowed, past.people)
     engine = Engine(policy, common, validate.as_flag(exclude_seen, "exclude_seen"), validate.as_seed(seed))
-    batch = DecisionBatch(past.offsets, past.action, past.reward, addresses_of(past.people), starts, sets)
+    known = personal_priors(policy, priors, people)
+    rows = NO_PRIORS if known is None else known.of(labels_as_series("person", past.people))
+    batch = DecisionBatch(past.offsets, past.action, past.reward, addresses_of(past.people), starts, sets, rows)
     pieces = engine.map([batch], len(past), jobs=jobs, threads=threads, progress=progress)
     columns = zip(*(output[:6] for _, output in pieces), strict=True)
     action, runner_up, probability, expected, low, high = map(np.concatenate, columns)
     return Decisions(past.people, action, runner_up, probability, expected, low, high, policy.model)
+
+
+def personal_priors(policy: Policy, priors: Any, people: Any, *, person: str | None = None) -> Priors | None:
+    """Return the priors of a table of priors, then of a table of covariates; None without tables.
+
+    `person` is the name of their person column if they have such a column.
+    """
+    known = None
+    for name, source, read in (("people", people, covariate_priors), ("priors", priors, Priors.read)):
+        if source is not None:
+            require_latent(policy, name)
+            known = read(source, policy.model, person=person).over(known)
+    return known
 
 
 def decision_table(people: pl.Series, decisions: Decisions | Output, model: PreferenceModel) -> pl.DataFrame:

@@ -24,6 +24,9 @@ THREAD_PEOPLE = 2000
 PIECE = 100_000
 """Number of people decided at once; progress is reported after each piece."""
 
+PRIOR_CELLS = 2_000_000
+"""Maximum number of people times states decided at once if people have priors of their own."""
+
 SLOW_PIECE = 1000
 """The same for rules without compiled probabilities, which take about a millisecond per person."""
 
@@ -73,8 +76,9 @@ class Engine:
                     check_rewards(self.policy, batch.reward)
                     batch = batch._replace(reward=self.policy.model.oriented(batch.reward))  # noqa: PLW2901 - one name
                     people = len(batch.stream)
-                    for low in range(0, max(people, 1), size):
-                        sent.append(batch.part(low, min(low + size, people)))
+                    step = min(size, max(PRIOR_CELLS // batch.priors.shape[1], 1)) if len(batch.priors) else size
+                    for low in range(0, max(people, 1), step):
+                        sent.append(batch.part(low, min(low + step, people)))
                         yield self, sent[-1], executor.threads
 
             for output in executor.map(Engine.run, tasks(), max_ahead=2):
@@ -95,7 +99,15 @@ class Engine:
         """Decide for a batch of people."""
         policy, model, common, people = self.policy, self.policy.model, self.common, len(batch.stream)
         k, m = model.n_actions, model.n_states
-        types = (np.int64, np.int32, np.float64, np.int64, np.int64, np.int64)  # one type each for the compiler
+        types = (
+            np.int64,
+            np.int32,
+            np.float64,
+            np.int64,
+            np.int64,
+            np.int64,
+            np.float64,
+        )  # one type each for the compiler
         batch = DecisionBatch(*(np.require(array, kind, ["C", "W"]) for array, kind in zip(batch, types, strict=True)))
         by_state = np.argsort(policy.ranks, axis=1) if policy.evidence.latent else model.orderings
         mask = np.isin(by_state, common) if len(common) else np.ones(by_state.shape, dtype=bool)
@@ -107,6 +119,7 @@ class Engine:
         lowest, highest = model.reward_range or (-math.inf, math.inf)
         max_tried = max(min(int(np.diff(batch.offsets).max(initial=0)), k), 1)
         output = Output.empty(people)
+        start_states = policy.starts(batch.priors if len(batch.priors) else None)
         kernel = kernel_of(policy)
 
         def run_part(low: int, high: int) -> None:
@@ -115,7 +128,7 @@ class Engine:
                 low,
                 high,
                 policy.arrays(policy.new_belief(max_tried)),
-                policy.start_states,
+                start_states,
                 policy.start_own,
                 batch,
                 Allowed(orders, common, self.exclude_seen, ranks, tops, *scratch),
@@ -140,7 +153,7 @@ class Engine:
         """Write the probabilities of a rule that has no compiled ones, person by person."""
         policy = self.policy
         for p in np.flatnonzero(output.action >= 0).tolist():
-            agent = Agent(policy, seed=0)
+            agent = Agent(policy, seed=0, prior=batch.priors[p] if len(batch.priors) else None)
             past = slice(batch.offsets[p], batch.offsets[p + 1])
             for action, reward in zip(batch.action[past].tolist(), batch.reward[past].tolist(), strict=True):
                 if not math.isnan(reward):

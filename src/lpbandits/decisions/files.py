@@ -10,14 +10,15 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.decisions.decide import decision_table
+from lpbandits.decisions.decide import decision_table, personal_priors
 from lpbandits.decisions.engine import Engine
-from lpbandits.decisions.inputs import OUTCOMES_PER_BATCH, AllowedActions, open_history, read_labels
+from lpbandits.decisions.inputs import OUTCOMES_PER_BATCH, AllowedActions, open_history
 from lpbandits.decisions.kernels.deciding import Output
 from lpbandits.errors import translate_errors
 from lpbandits.io.atomic import check_table_path, write_part, write_stream
 from lpbandits.io.compressed import temporary_folder
 from lpbandits.parallel import Workers
+from lpbandits.people.tables import read_people
 from lpbandits.policies.choose import Chosen
 from lpbandits.progress import Progress
 from lpbandits.typing import Json
@@ -42,6 +43,10 @@ class Summary:
     nothing_left: int
     skipped: dict[str, int]
     """Number of skipped `outcomes` (of unknown actions) and of skipped `people` (not in the list of people)."""
+    with_prior: int
+    """Number of people with a prior of their own."""
+    unknown_priors: int
+    """Number of people of the table of priors who are not decided for."""
     mean_probability: float | None
     """Mean probability of the chosen actions; None if none is known."""
     chosen: list[Json]
@@ -66,6 +71,7 @@ def decide_file(
     allowed: str | Path | None = None,
     exclude_seen: bool = False,
     people: str | Path | None = None,
+    priors: str | Path | None = None,
     unknown: str = "error",
     escape_formulas: bool = False,
     seed: int = 0,
@@ -77,7 +83,8 @@ def decide_file(
     """Decide for all people of a table of outcomes, as `decide` does, and write one row per person to `out`.
 
     People are in the order of their first row. With a table of `people`, only those are decided for; the ones without a
-    history come last. People are decided for in batches of about `rows` outcomes; the outcomes of a person are never
+    history come last; if that table has covariates of the model, these give the people's priors, unless a table of
+    `priors` does. People are decided for in batches of about `rows` outcomes; the outcomes of a person are never
     split. The outcomes of 16 batches are in memory at a time, and a larger history is read once per 16 batches. The
     batch size does not change a decision or the order. `reading` has fields of `ReadOptions`, such as the layout;
     `escape_formulas` is that of `write_stream`.
@@ -91,7 +98,10 @@ def decide_file(
     exclude_seen, seed = validate.as_flag(exclude_seen, "exclude_seen"), validate.as_seed(seed)
     escape_formulas = validate.as_flag(escape_formulas, "escape_formulas")
     engine = Engine(chosen.policy, limits.common, exclude_seen, seed, chosen.noise)
-    wanted = None if people is None else read_labels(people, "person")["person"]
+    column = (reading or {}).get("person")
+    wanted = None if people is None else read_people(people, person=column)
+    uses_covariates = model.covariates is not None and model.covariates.factor > 0.0 and chosen.policy.evidence.latent
+    known = personal_priors(chosen.policy, priors, people if uses_covariates else None, person=column)
     done, without_history, pending, probability_sum, n_probabilities = 0, 0, 0, 0.0, 0
     counts = np.zeros(model.n_actions, dtype=np.int64)
     with (
@@ -100,7 +110,8 @@ def decide_file(
     ):
         first = empty = decision_table(past.people.head(0), Output.empty(0), model)
         parts: list[Path] = []
-        batches = past.batches(limits, rows)
+        batches = past.batches(limits, rows, priors=known)
+        n_priors, unknown_priors = (0, 0) if known is None else known.counts(past.people)
         for batch, output in engine.map(batches, len(past.people), jobs=jobs, threads=threads, progress=progress):
             table = decision_table(past.people[done : done + len(output.action)], output, model)
             done += len(table)
@@ -128,6 +139,8 @@ def decide_file(
         layout=past.layout,
         nothing_left=done - decided,
         skipped=past.skipped,
+        with_prior=n_priors,
+        unknown_priors=unknown_priors,
         mean_probability=probability_sum / n_probabilities if n_probabilities else None,
         chosen=[
             {"action": model.actions[a], "name": model.name_of(a), "people": count, "share": count / decided}

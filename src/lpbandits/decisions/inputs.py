@@ -21,9 +21,10 @@ from lpbandits.data.faults import SHOWN, label_faults
 from lpbandits.data.sources import open_table
 from lpbandits.data.spill import Codes
 from lpbandits.data.tables import Table
-from lpbandits.decisions.kernels.allowance import NO_ACTIONS, DecisionBatch
+from lpbandits.decisions.kernels.allowance import NO_ACTIONS, NO_PRIORS, DecisionBatch
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
+from lpbandits.people.priors import Priors
 from lpbandits.rng import addresses_of
 from lpbandits.text import pluralize
 from lpbandits.typing import IntArray, Label
@@ -134,7 +135,9 @@ class History:
     _best: int = 0
     """Reward of the first action of a ranking; 0 if the table has rewards."""
 
-    def batches(self, allowed: AllowedActions, size: int = OUTCOMES_PER_BATCH) -> Iterator[DecisionBatch]:
+    def batches(
+        self, allowed: AllowedActions, size: int = OUTCOMES_PER_BATCH, *, priors: Priors | None = None
+    ) -> Iterator[DecisionBatch]:
         """Yield all people with all their outcomes, about `size` outcomes at a time."""
         sizes = np.maximum(self._counts, 1)
         for low, high in itertools.pairwise(block_edges(sizes, BATCHES_PER_PASS * size).tolist()):
@@ -157,7 +160,8 @@ class History:
             batch = DecisionBatch(offsets, frame["action"].to_numpy(), reward, stream)
             for start, stop in itertools.pairwise(block_edges(sizes[low:high], size).tolist()):
                 starts, sets = allowed.sets_of(people[start:stop])
-                yield batch.part(start, stop)._replace(starts=starts, sets=sets)
+                own = NO_PRIORS if priors is None else priors.of(people[start:stop])
+                yield batch.part(start, stop)._replace(starts=starts, sets=sets, priors=own)
 
 
 @contextlib.contextmanager

@@ -97,18 +97,24 @@ class Contest:
         return replace(self, names=[name for name in self.names if name not in names])
 
     def policy_scores(
-        self, policies: Sequence[tuple[str, PreferenceModel]], replay: Replay, watch: Stopwatch, *others: Any
+        self,
+        policies: Sequence[tuple[str, PreferenceModel]],
+        replay: Replay,
+        watch: Stopwatch,
+        *others: Any,
+        priors: FloatArray | None = None,
     ) -> list[FloatArray]:
         """Return the scores (people × rounds) of each (name, model) in `policies`, then of each of `others`.
 
         Policies are built as `lpb decide` builds them, and told each person's number of rounds. Each of `others` is a
         function and its arguments, which returns rewards (people × rounds). `watch` reports the stage "replay".
+        `priors` are those of the replay's people.
         """
 
         def told(rounds: int) -> list[Policy]:
             return [choose_policy(model, name, rounds=rounds).policy for name, model in policies]
 
-        games = replay.games(told, seed=self.seed)
+        games = replay.games(told, seed=self.seed, priors=priors)
         for policy, people, *_ in {(game[0].evidence.kind, game[0].rule.kind): game for game in games}.values():
             play_recorded(policy, people[:1], 1, replay.once, self.seed, 0)  # compile, so that workers load the kernels
         jobs = [*((play_recorded, *game) for game in games), *others]

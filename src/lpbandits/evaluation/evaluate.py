@@ -1,7 +1,7 @@
 """`evaluate`: compare policies with popularity on held-out people of a log."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.evaluation.baselines import REFERENCES
 from lpbandits.evaluation.contestants import BOUNDS, DEFAULT, YARDSTICKS, Contest
+from lpbandits.evaluation.covariates import covariate_gain, scores_with_covariates
 from lpbandits.evaluation.fit_config import FitConfig, ModelSource, settings_to_try
 from lpbandits.evaluation.independence import repeated_people
 from lpbandits.evaluation.replay import MIN_RATINGS_ONCE, Replay
@@ -22,6 +23,7 @@ from lpbandits.fit.assign import states_of
 from lpbandits.fit.taste.popularity import MIN_RATINGS
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Workers, executor_for
+from lpbandits.people.covariates import CovariateTable, as_covariates
 from lpbandits.policies import POLICIES
 from lpbandits.policies.registry import load_outside
 from lpbandits.progress import Progress, Stopwatch
@@ -37,7 +39,8 @@ def evaluate(
     scale: str | None = None,
     policies: Sequence[str] | None = None,
     rounds: int = 20,
-    people: int | None = None,
+    people: Any = None,
+    max_people: int | None = None,
     repeats: bool = False,
     seed: int = 0,
     jobs: int | Workers | None = None,
@@ -48,8 +51,8 @@ def evaluate(
 
     At least 12 people must have four or more ratings (three with `repeats`) that are not all equal; people whose
     ratings vary by less than 5 % of the median standard deviation do not count. These people are split at random:
-    35 %, at most `people`, are the report set, and 20 %, at most 500, the development set. All other people of the log
-    are the training set. If the report set would have fewer than 100 people, this is done six times (see `splits`).
+    35 %, at most `max_people`, are the report set, and 20 %, at most 500, the development set. All other people of the
+    log are the training set. If the report set would have fewer than 100 people, this is done six times (see `splits`).
 
     All settings are selected on the development set, with models of the training set. A model of both sets is then
     fitted with the selected settings, and the report set is replayed once: a person is offered only the actions they
@@ -77,6 +80,9 @@ def evaluate(
     rounds
         Rounds per person, limited to half of the actions they rated (without `repeats`).
     people
+        Covariates: a table (path or frame) like that of `fit_states(people=…)`. The policy on states with the highest
+        development score is also replayed with the priors they give; `Evaluation.covariates` compares both.
+    max_people
         Maximum size of the report set, 2,000 by default; if given, the log is divided once, however small it is.
     repeats
         Allow an action to be played again, with the same reward.
@@ -107,8 +113,9 @@ def evaluate(
         raise InvalidInput("states and scale cannot be combined with model, which determines both; leave them out")
     source = ModelSource.of(model, as_ratings(ratings), new_people=validate.as_flag(new_people, "new_people"))
     log = source.log
-    max_people = None if people is None else validate.as_count(people, "people")
-    parts = splits(log, least=MIN_RATINGS_ONCE if once else MIN_RATINGS, seed=seed, people=max_people)
+    table = None if people is None else _covariates_of(people, source)
+    limit = None if max_people is None else validate.as_count(max_people, "max_people")
+    parts = splits(log, least=MIN_RATINGS_ONCE if once else MIN_RATINGS, seed=seed, people=limit)
     results: list[Result] = []
     with executor_for(jobs, threads=threads) as executor:
         contest = Contest(names, seed, executor)
@@ -118,7 +125,7 @@ def evaluate(
         for part in parts:
             replays = [Replay.of(log, people, rounds=rounds, once=once) for people in (part.development, part.report)]
             result = replay_split(
-                contest.without(left_out), source, part, replays, states=states, scale=scale, watch=watch
+                contest.without(left_out), source, part, replays, states=states, scale=scale, table=table, watch=watch
             )
             left_out |= result.choice.left_out
             results.append(result)
@@ -171,6 +178,9 @@ def evaluate(
         warnings=[*source.notes, *repeated_people(log)],
         table=person_table(log, combined, person_states, scores),
         seconds={stage: round(time, 3) for stage, time in watch.seconds.items()},
+        covariates=None
+        if table is None
+        else covariate_gain(results, combined.person, int(combined.rounds.max()), widen=widen),
         fit_config=combined.choice.fit_config,
         unseen=source.unseen,
     )
@@ -185,10 +195,11 @@ def replay_split(
     states: int | str,
     scale: str | None,
     watch: Stopwatch,
+    table: CovariateTable | None = None,
 ) -> Result:
     """Select all settings on the development set, fit a model to all but the report set, and replay the report set.
 
-    `replays` are those of the development and the report set.
+    `replays` are those of the development and the report set; `table` holds covariates of people of the log.
     """
     log = source.log
     configs = settings_to_try(len(parts.fitted), states=states, scale=scale, seed=contest.seed)
@@ -201,8 +212,25 @@ def replay_split(
     )
     contest = contest.without(choice.left_out)
     with watch.part("fit training people"):
-        known = choice.knowledge(log.subset(parts.known), contest)
-    return Result(choice, known, replays[1], contest.scores(contest.names, known, replays[1], watch))
+        known = choice.knowledge(log.subset(parts.known), contest, table)
+    scores = contest.scores(contest.names, known, replays[1], watch)
+    again = None
+    if table is not None:
+        again = scores_with_covariates(contest, known, choice.scores, replays[1], (log, table))
+    return Result(choice, known, replays[1], scores, again)
+
+
+def _covariates_of(people: Any, source: ModelSource) -> CovariateTable:
+    """Return a table of covariates; raise if the model is used unchanged and has none."""
+    if isinstance(people, int):
+        raise validate.invalid("people", "a table of people with covariates", people, "use max_people for their number")
+    if isinstance(source.source, PreferenceModel):
+        covariates = source.source.covariates
+        if covariates is None:
+            raise InvalidInput("model must have covariates to evaluate them; fit it with a table of people")
+        if not isinstance(people, CovariateTable):
+            return CovariateTable.read(people, kinds=covariates.column_kinds)
+    return as_covariates(people)
 
 
 def contestant_names(policies: Sequence[str] | None) -> list[str]:

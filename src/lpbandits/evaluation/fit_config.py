@@ -15,6 +15,7 @@ from lpbandits.fit.provenance import Provenance
 from lpbandits.fit.taste.tuning import TasteFit, TasteReport, fit_taste
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.parallel import Threads, Workers
+from lpbandits.people.covariates import CovariateTable
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize
 from lpbandits.typing import Json
@@ -58,7 +59,13 @@ class FitConfig:
             return fit_taste(log, seed=self.estimator.seed, chosen=chosen, watch=Stopwatch(), threads=pool)
 
     def fit(
-        self, log: Ratings, threads: int | None, *, taste: bool = False, jobs: int | Workers | None = None
+        self,
+        log: Ratings,
+        threads: int | None,
+        *,
+        taste: bool = False,
+        people: CovariateTable | None = None,
+        jobs: int | Workers | None = None,
     ) -> PreferenceModel:
         """Fit states to a log, and a taste model if both `taste` and the settings ask for one."""
         return fit_states(
@@ -69,6 +76,7 @@ class FitConfig:
             pairs_per_person=self.pairs_per_person,
             heldout=0.0,
             taste=taste and self.taste,
+            people=people,
             threads=threads,
             jobs=jobs,
         ).model

@@ -21,6 +21,10 @@ GAME_PEOPLE = 128
 """Maximum number of people per game."""
 
 
+Game = tuple[Policy, FloatArray, int, bool, int, int, FloatArray | None]
+"""Arguments of `play_recorded`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Replay:
     """People of a log, sorted by their number of rounds.
@@ -71,19 +75,28 @@ class Replay:
         return scores
 
     def games(
-        self, policies: Callable[[int], Sequence[Policy]], *, seed: int
-    ) -> list[tuple[Policy, FloatArray, int, bool, int, int]]:
+        self, policies: Callable[[int], Sequence[Policy]], *, seed: int, priors: FloatArray | None = None
+    ) -> list[Game]:
         """Return the arguments of `play_recorded` for people with equal numbers of rounds, and among them by policy.
 
-        `policies` returns the policies that are told a number of rounds.
+        `policies` returns the policies that are told a number of rounds; `priors` are those of the people, in order.
         """
         edges = np.flatnonzero(np.diff(self.rounds, prepend=0, append=0))
         return [
-            (policy, self.recorded[start : min(start + GAME_PEOPLE, high)], rounds, self.once, seed, start)
+            (
+                policy,
+                self.recorded[start:end],
+                rounds,
+                self.once,
+                seed,
+                start,
+                None if priors is None else priors[start:end],
+            )
             for low, high in pairwise(edges.tolist())
             for rounds in [int(self.rounds[low])]
             for told in [policies(rounds)]
             for start in range(low, high, GAME_PEOPLE)
+            for end in [min(start + GAME_PEOPLE, high)]
             for policy in told
         ]
 
@@ -94,13 +107,19 @@ class Replay:
 
 
 def play_recorded(
-    policy: Policy, recorded: FloatArray, rounds: int, once: bool, seed: int, first_person: int
+    policy: Policy,
+    recorded: FloatArray,
+    rounds: int,
+    once: bool,
+    seed: int,
+    first_person: int,
+    priors: FloatArray | None = None,
 ) -> FloatArray:
     """Return the rewards, people × rounds, of a policy that observes only the rewards of the actions it chose.
 
     `first_person` is the row of the first person in the replay; the random numbers of a person depend on their row.
     """
-    people = replay_population(policy.model, recorded, Rewards(), once=once)
+    people = replay_population(policy.model, recorded, Rewards(), once=once, priors=priors)
     return play(policy, people, rounds=rounds, seed=seed, first_person=first_person).rewards
 
 

@@ -13,8 +13,10 @@ from lpbandits.io.frames import to_pandas
 from lpbandits.model import PreferenceModel
 from lpbandits.notebook import Charted
 from lpbandits.parallel import Workers
+from lpbandits.people.covariates import as_covariates
 from lpbandits.policies import title_of
 from lpbandits.statistics import Difference
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Json
 
 Gain: TypeAlias = Difference
@@ -73,6 +75,36 @@ class Group:
     """Share of the group with a higher score under popularity."""
 
 
+@dataclass(frozen=True)
+class CovariateGain:
+    """Gain of a policy with covariates over the same policy without them, paired by person."""
+
+    policy: str
+    """Name of the policy on states with the highest development score, the most frequent one of several splits."""
+    gain: Gain | None
+    """None without a policy on states."""
+    rounds: int
+
+    @property
+    def sentence(self) -> str:
+        """The result in one sentence.
+
+        >>> CovariateGain("lpb-ids", Gain(0.02, 0.01, 0.03), 20).sentence
+        'Covariates help: they change the score of lpb-ids by +0.020 [+0.010, +0.030] in 20 rounds.'
+        """
+        if self.gain is None:
+            return "Covariates were not evaluated: no policy with states was."
+        if self.gain.mean == self.gain.low == self.gain.high == 0.0:
+            return "Covariates change nothing: the fit found that they do not predict the states of held-out people."
+        verb = {1: "help", 0: "make no clear difference", -1: "do harm"}[self.gain.sign]
+        change = f"they change the score of {titled(self.policy)} by {self.gain:+.3f}"
+        return f"Covariates {verb}: {change} in {pluralize(self.rounds, 'round')}."
+
+    def to_dict(self) -> Json:
+        """Return the gain as a JSON object."""
+        return {**asdict(self), "sentence": self.sentence}
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation(Charted):
     """Comparison of policies with popularity on held-out people of a log.
@@ -125,17 +157,28 @@ class Evaluation(Charted):
     seconds: Mapping[str, float] = field(default_factory=dict)
     fit_config: FitConfig | None = field(default=None, repr=False)
     """Settings of the fit; None if the model was evaluated unchanged."""
+    covariates: CovariateGain | None = None
+    """Comparison of a policy with and without covariates; None without a table of people."""
     unseen: bool = True
     """Whether the report people are known not to be in the training data."""
 
     @translate_errors("refitting the model")
     def refit(
-        self, ratings: Ratings, *, threads: int | None = None, jobs: int | Workers | None = None
+        self,
+        ratings: Ratings,
+        *,
+        people: Any = None,
+        threads: int | None = None,
+        jobs: int | Workers | None = None,
     ) -> PreferenceModel:
-        """Fit a model to all people of a log with the selected settings; `model.evaluation` holds the verdict."""
+        """Fit a model to all people of a log with the selected settings; `model.evaluation` holds the verdict.
+
+        `people` is a table of covariates, as in `fit_states`.
+        """
         if self.fit_config is None:
             raise InvalidInput("the model was evaluated unchanged, so there are no fit settings; keep that model")
-        model = self.fit_config.fit(as_ratings(ratings), threads, taste=True, jobs=jobs)
+        table = None if people is None else as_covariates(people)
+        model = self.fit_config.fit(as_ratings(ratings), threads, taste=True, people=table, jobs=jobs)
         return model.replace(evaluation=self.note())
 
     def to_dict(self) -> Json:
@@ -160,6 +203,7 @@ class Evaluation(Charted):
             "subject": self.subject,
             "selected": dict(self.selected),
             "chosen": self.chosen,
+            "covariates": None if self.covariates is None else self.covariates.to_dict(),
             "left_out": dict(self.left_out),
             "warnings": list(self.warnings),
             "seconds": dict(self.seconds),

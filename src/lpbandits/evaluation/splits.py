@@ -108,6 +108,8 @@ class Result:
     known: Knowledge
     replay: Replay
     scores: Mapping[str, FloatArray]
+    with_covariates: tuple[str, FloatArray] | None = None
+    """Name and scores of a policy that was also replayed with covariates."""
 
 
 @dataclass(frozen=True, eq=False)

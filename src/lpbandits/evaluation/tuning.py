@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from lpbandits.evaluation.fit_config import FitConfig
 from lpbandits.evaluation.replay import Replay, mean_score, mean_scores
 from lpbandits.fit.taste.tuning import TasteFit, TasteReport
 from lpbandits.model import PreferenceModel
+from lpbandits.people.covariates import CovariateTable
 from lpbandits.progress import Stopwatch
 from lpbandits.typing import BoolArray, FloatArray, Json
 
@@ -92,11 +94,11 @@ class Choice:
             "trials": [trial.to_dict() for trial in self.trials],
         }
 
-    def knowledge(self, log: Ratings, contest: Contest) -> Knowledge:
-        """Fit a log with the selected settings, unless the model is evaluated unchanged."""
+    def knowledge(self, log: Ratings, contest: Contest, people: CovariateTable | None = None) -> Knowledge:
+        """Fit a log, and covariates of its people, with the selected settings, unless the model is used unchanged."""
         model = self.source
         if isinstance(model, FitConfig):
-            (model,), taste = _fit_all(contest, [model], log, Stopwatch(), self.taste)
+            (model,), taste = _fit_all(contest, [model], log, Stopwatch(), self.taste, people)
             model = model.replace(taste=taste.taste)
         return Knowledge.of(model, log, self.constants)
 
@@ -144,10 +146,11 @@ def _fit_all(
     log: Ratings,
     watch: Stopwatch,
     chosen: TasteReport | None = None,
+    people: CovariateTable | None = None,
 ) -> tuple[list[PreferenceModel], TasteFit]:
     """Fit a log with each of the settings, and one taste model if a contestant needs it."""
     threads = contest.executor.threads
-    jobs: list[tuple[Any, ...]] = [(config.fit, log, threads) for config in configs]
+    jobs: list[tuple[Any, ...]] = [(partial(config.fit, people=people), log, threads) for config in configs]
     if contest.tastes:
         jobs.append((configs[0].fit_taste, log, chosen, threads))
     results = contest.executor.map(operator.call, jobs)

@@ -3,6 +3,7 @@
 import contextlib
 import os
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from lpbandits.data.names import name_actions
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.data.spill import write_chunks
 from lpbandits.errors import InvalidInput, translate_errors
+from lpbandits.fit.covariates import fit_covariates
 from lpbandits.fit.methods.clusters import SLOW_KMEANS_RATINGS
 from lpbandits.fit.methods.estimator import Estimator, States, as_estimator, fit_options
 from lpbandits.fit.methods.mixture import Mixture
@@ -28,6 +30,7 @@ from lpbandits.io.compressed import temporary_folder
 from lpbandits.io.paths import as_path
 from lpbandits.parallel import Threads, Workers, executor_for, one_thread
 from lpbandits.parallel.workers import as_workers
+from lpbandits.people.covariates import as_covariates
 from lpbandits.progress import Progress, Stopwatch
 
 DEFAULT = Mixture()
@@ -80,6 +83,7 @@ def fit_states(
     heldout: float = 0.1,
     taste: bool = True,
     names: Mapping[str, str] | None = None,
+    people: Any = None,
     threads: int | None = None,
     jobs: int | Workers | None = None,
     scratch: "str | os.PathLike[str] | None" = None,
@@ -108,6 +112,9 @@ def fit_states(
         Also fit a `TasteModel`, for the policy "taste".
     names
         Names of actions, by label.
+    people
+        Covariates, such as age and sex: a table (path or frame) with a person column. The model then holds p(state |
+        covariates), and the report says whether that predicts held-out people better than the shares of the states.
     threads
         Number of threads, by default one per core. Results do not depend on it.
     jobs
@@ -144,7 +151,8 @@ def fit_states(
         states=states, max_states=max_states, pairs_per_person=pairs_per_person, heldout=heldout, taste=taste
     )
     states, cap, share = options["states"], options["pairs_per_person"], options["heldout"]
-    people, seed, watch, curve = len(ratings.people), estimator.seed, Stopwatch(progress), None
+    n_people, seed, watch, curve = len(ratings.people), estimator.seed, Stopwatch(progress), None
+    table = None if people is None else as_covariates(people)
     naming = name_actions(ratings.actions, names)
     with open_blocks(ratings, jobs, threads, scratch=scratch, max_memory=max_memory) as log:
         if options["taste"]:
@@ -158,7 +166,7 @@ def fit_states(
             states = curve.states
         # Avoid a second search for states: with and without the held-out people, the same members are fitted.
         reuse_clusters = share > 0 and cap is None and len(ratings) > SLOW_KMEANS_RATINGS
-        holdout = np.isin(np.arange(people), draw_holdout(people, share, seed)[1]) if reuse_clusters else None
+        holdout = np.isin(np.arange(n_people), draw_holdout(n_people, share, seed)[1]) if reuse_clusters else None
         estimate = estimator(log, states, pairs_per_person=cap, holdout=holdout, watch=watch).distinct()
         scores = score_fit(log, estimator, estimate, options, curve=curve, holdout=holdout, watch=watch)
         with watch.part("means"):
@@ -167,6 +175,10 @@ def fit_states(
         taste_fit = fit_taste(standardized, seed=seed, watch=watch) if options["taste"] else TasteFit()
         with watch.part("popularity"):
             popular = standardized.popular_ordering()
+        known = None
+        if table is not None:
+            with watch.part("covariates"):
+                known = fit_covariates(table, ratings.people, estimate.probabilities, estimate.shares, seed=seed)
         return Fit.of(
             log,
             estimator,
@@ -177,5 +189,6 @@ def fit_states(
             means=means,
             popular=popular,
             taste=taste_fit,
+            covariates=known,
             watch=watch,
         )

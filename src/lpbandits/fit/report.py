@@ -11,6 +11,7 @@ from scipy.special import expit
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.chunked import ChunkedRatings, peak_of_process
 from lpbandits.data.names import Naming
+from lpbandits.fit.covariates import CovariateReport
 from lpbandits.fit.methods.clusters import raters_of, variance_between
 from lpbandits.fit.methods.estimator import Estimate, Estimator
 from lpbandits.fit.scores import Scores
@@ -19,6 +20,7 @@ from lpbandits.fit.taste.tuning import TasteFit
 from lpbandits.fit.uncertainty import expected_pairs_right, probability_above
 from lpbandits.model import PreferenceModel
 from lpbandits.model_fields import MAX_LOGIT_ERROR
+from lpbandits.model_parts.covariates import CovariateModel
 from lpbandits.notebook import Charted
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize, share_text
@@ -99,6 +101,8 @@ class FitReport:
     """Held-out score by number of states, for states="auto"; see `StateCurve`."""
     taste: Json | None
     """See `TasteReport`. None without a taste model."""
+    covariates: Json | None
+    """See `CovariateReport`. None without a table of people."""
     named: int | None
     """Number of actions with a name; None if no names were given."""
     warnings: Sequence[str]
@@ -142,6 +146,7 @@ class Fit(Charted):
         means: StateMeans,
         popular: IntArray | None,
         taste: TasteFit,
+        covariates: tuple[CovariateModel | None, CovariateReport] | None,
         watch: Stopwatch,
     ) -> "Fit":
         """Make the report and the model from the results of all stages."""
@@ -149,6 +154,7 @@ class Fit(Charted):
         never_compared = [np.flatnonzero(row).tolist() for row in estimate.never_compared]
         rows = list(zip(estimate.utilities, estimate.errors, compared, strict=True))
         explained = variance_between(log, estimate.labels)
+        known, covariate_report = covariates or (None, None)
         notes = _warnings(estimate, raters_of(log, estimate.labels, states), scores)
         report = FitReport(
             method=estimator.method,
@@ -180,6 +186,7 @@ class Fit(Charted):
             history=list(estimate.history),
             curve=[] if scores.curve is None else scores.curve.rows(),
             taste=None if taste.report is None else asdict(taste.report),
+            covariates=None if covariate_report is None else covariate_report.to_dict(),
             named=naming.matched,
             warnings=[
                 *(*notes, *taste.warnings, *naming.warnings),
@@ -206,6 +213,7 @@ class Fit(Charted):
             reward_range=means.reward_range,
             popular=popular,
             taste=taste.taste,
+            covariates=known,
             provenance={
                 "made_by": f"recovery, {estimator.method}",
                 "data_sha256": ratings.sha256,

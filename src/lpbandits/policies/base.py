@@ -242,3 +242,12 @@ def expected_rewards(b: Any, n: int, state: int, out: FloatArray) -> None:
 def predictive_sd(b: Any, n: int, out: FloatArray) -> None:
     """Stand in for the evidence's function, which replaces it in a rule with `needs_expectations = True`."""
     raise NotSupported("only a rule with needs_expectations = True may call predictive_sd")
+
+
+def require_latent(policy: "Policy", name: str) -> None:
+    """Raise `NotSupported` for an argument about states if the policy has none."""
+    if not policy.evidence.latent:
+        raise NotSupported(
+            f"{name} is about latent states, and {type(policy).__name__} has none; leave it out, or use a policy with "
+            "states such as LpbTS(model) (--policy lpbts)"
+        )

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 ROOM = 8
 """Number of tried actions that a new belief has room for; it grows when needed."""
 MAGIC = b"LPB2"
+PERSONAL = b"LPP2"
+"""Begins a packed belief that has the person's prior."""
 _HEAD = struct.Struct("<4sI8sI")  # magic, checksum of all that follows it, belief id, number of tried actions
 _CHECKED = 8  # first byte of which the checksum is
 _MAGIC_1 = b"LPB1"  # of lpbandits up to 0.3
@@ -33,8 +35,8 @@ _SLOTS = ("count", "sum", "spread")
 _STATES = ("score", "posterior")  # the other rows never change
 _OTHER = "belongs to another model, evidence or noise; give a policy with those of the policy that created it"
 _FAULTS = {IMPOSSIBLE: "its counts, sums or spreads are impossible", NO_POSTERIOR: "it gives no posterior"}
-_Saved = tuple[IntArray, FloatArray, FloatArray, FloatArray]
-"""Tried actions, and the saved arrays `slots`, `states` and `own`."""
+_Saved = tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray | None]
+"""Tried actions, the saved arrays `slots`, `states` and `own`, and the person's prior."""
 
 
 @contextmanager
@@ -77,20 +79,23 @@ class Belief(Shown):
     tried: int = 0
     own_is_saved: bool = True
     states_are_saved: bool = True
+    prior: FloatArray | None = None
+    """Probability of each state before the first outcome; None: the model's."""
 
     @classmethod
-    def new(cls, policy: "Policy", room: int) -> "Belief":
+    def new(cls, policy: "Policy", room: int, prior: FloatArray | None = None) -> "Belief":
         """Return the belief about a new person, with room for `room` tried actions."""
         ordered = policy.ranks.shape[0] if policy.evidence.ordered or not policy.evidence.latent else 0
         return cls(
             slots=np.zeros((layout.SLOT_ROWS, room)),
-            states=policy.start_states.copy(),
+            states=policy.start_states.copy() if prior is None else policy.starts(prior[None])[0],
             own=policy.start_own.copy(),
             order=np.zeros((1 + ordered, room), dtype=np.uint32),
             work=_scratch(policy, room),
             id=policy.belief_id,
             own_is_saved=not policy.evidence.derived,
             states_are_saved=not policy.evidence.batchable,
+            prior=prior,
         )
 
     @staticmethod
@@ -108,7 +113,7 @@ class Belief(Shown):
     def copy(self) -> "Belief":
         """Return an independent copy."""
         arrays = (self.slots.copy(), self.states.copy(), self.own.copy(), self.order.copy(), self.work.copy())
-        return Belief(*arrays, self.id, self.tried, self.own_is_saved, self.states_are_saved)
+        return Belief(*arrays, self.id, self.tried, self.own_is_saved, self.states_are_saved, self.prior)
 
     @property
     def room(self) -> int:
@@ -147,7 +152,8 @@ class Belief(Shown):
         rows = self.slots[:, : self.tried].T.tolist()
         states = [[None if x == -np.inf else x for x in row] for row in self.states[: len(_STATES)].tolist()]
         own = self.own if self.own_is_saved else self.own[:0]
-        return {
+        prior = {} if self.prior is None else {"prior": self.prior.tolist()}
+        return prior | {
             "tried": [
                 {"action": labels[a], **dict(zip(_SLOTS, row, strict=True))}
                 for a, row in zip(actions, rows, strict=True)
@@ -171,17 +177,22 @@ class Belief(Shown):
             own = np.zeros(_saved_shapes(policy)[1])
             for row, column, value in content["own"]:
                 own[validate.as_count(row, "row", low=0), validate.as_count(column, "column", low=0)] = value
-        return cls._restored(policy, np.array(actions, dtype=np.int64), slots.T, states, own)
+        return cls._restored(policy, np.array(actions, dtype=np.int64), slots.T, states, own, content.get("prior"))
 
     def pack(self) -> bytes:
-        """Return bytes: 20, 28 per tried action, 16 per state unless derived from these, and `own`, compressed."""
+        """Return bytes: 20, 28 per tried action, 16 per state unless derived from these, and `own`, compressed.
+
+        A prior of the person takes 8 more per state.
+        """
         n = self.tried
         rest = self.id + struct.pack("<I", n) + _little_endian(self.order[0, :n]) + _little_endian(self.slots[:, :n])
         if self.states_are_saved:
             rest += _little_endian(self.states[: len(_STATES)])
+        if self.prior is not None:
+            rest += _little_endian(self.prior)
         if self.own_is_saved and self.own.size:
             rest += zlib.compress(_little_endian(self.own), 1)
-        return MAGIC + struct.pack("<I", zlib.crc32(rest)) + rest
+        return (MAGIC if self.prior is None else PERSONAL) + struct.pack("<I", zlib.crc32(rest)) + rest
 
     @classmethod
     def unpack(cls, policy: "Policy", data: Any) -> "Belief":
@@ -191,13 +202,13 @@ class Belief(Shown):
         """
         if not hasattr(policy, "new_belief"):
             raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
-        if not isinstance(data, bytes | bytearray) or data[:4] not in (MAGIC, _MAGIC_1):
+        if not isinstance(data, bytes | bytearray) or data[:4] not in (MAGIC, PERSONAL, _MAGIC_1):
             raise FileFormatError("data is not a packed belief; give the bytes of Belief.pack")
-        return cls._restored(policy, *(_read if data[:4] == MAGIC else _read_1)(policy, data))
+        return cls._restored(policy, *(_read_1 if data[:4] == _MAGIC_1 else _read)(policy, data))
 
     @classmethod
     def _restored(
-        cls, policy: "Policy", actions: IntArray, slots: FloatArray, states: FloatArray, own: FloatArray
+        cls, policy: "Policy", actions: IntArray, slots: FloatArray, states: FloatArray, own: FloatArray, prior: Any
     ) -> "Belief":
         """Validate saved arrays and return a belief; slot orders, scores and posterior are recomputed."""
         n = len(actions)
@@ -209,7 +220,11 @@ class Belief(Shown):
         tried = actions.tolist()
         if len(set(tried)) < n or (n and max(tried) >= policy.model.n_actions):
             raise FileFormatError("the saved belief is invalid: an action is listed twice or unknown")
-        belief = cls.new(policy, max(ROOM, n))
+        if prior is None:
+            belief = policy.new_belief(max(ROOM, n))
+        else:
+            with reading_saved("belief"):
+                belief = policy.new_belief(max(ROOM, n), prior)
         belief.order[0, :n], belief.slots[:, :n], belief.tried = actions, slots, n
         if belief.own_is_saved:
             belief.own[:] = own
@@ -231,12 +246,16 @@ def _read(policy: "Policy", data: bytes | bytearray) -> _Saved:
     shape, own_shape = _saved_shapes(policy)
     recomputed = policy.evidence.batchable
     actions, slots, states, end = _arrays_in(data, _HEAD.size, n, 0 if recomputed else shape[1])
-    own_size = math.prod(own_shape)
+    prior, own_size = None, math.prod(own_shape)
+    if data[:4] == PERSONAL:
+        if len(data) < end + 8 * shape[1]:
+            raise FileFormatError("the packed belief is truncated or damaged")
+        prior, end = np.frombuffer(data, "<f8", shape[1], end).astype(np.float64), end + 8 * shape[1]
     packed = _inflated(data[end:], 8 * own_size) if own_size else data[end:]
     if len(packed) != 8 * own_size:
         raise FileFormatError("the packed belief is truncated or damaged")
     own = np.frombuffer(packed, "<f8").reshape(own_shape)
-    return actions, slots, policy.start_states[: len(_STATES)] if recomputed else states, own
+    return actions, slots, policy.start_states[: len(_STATES)] if recomputed else states, own, prior
 
 
 def _read_1(policy: "Policy", data: bytes | bytearray) -> _Saved:
@@ -254,7 +273,7 @@ def _read_1(policy: "Policy", data: bytes | bytearray) -> _Saved:
     shape, own_shape = _saved_shapes(policy)
     body = _inflated(data[_HEAD_1.size :], 28 * n + 8 * (math.prod(shape) + math.prod(own_shape)))
     actions, slots, states, end = _arrays_in(body, 0, n, shape[1])
-    return actions, slots, states, np.frombuffer(body, "<f8", offset=end).reshape(own_shape)
+    return actions, slots, states, np.frombuffer(body, "<f8", offset=end).reshape(own_shape), None
 
 
 def _arrays_in(data: bytes | bytearray, at: int, n: int, m: int) -> tuple[IntArray, FloatArray, FloatArray, int]:
@@ -286,6 +305,21 @@ def _little_endian(array: FloatArray | SlotArray) -> bytes:
 def _scratch(policy: "Policy", room: int) -> FloatArray:
     rows, columns = policy.scratch
     return np.zeros((layout.RULE_WORK + rows, max(room, columns)))
+
+
+def initial_states(policy: "Policy", priors: FloatArray) -> FloatArray:
+    """Return `states` of people without outcomes, people×4×m, from their priors; no columns without latent states."""
+    if not policy.evidence.latent:
+        return np.zeros((len(priors), layout.STATE_ROWS, 0))
+    states = np.zeros((len(priors), layout.STATE_ROWS, priors.shape[1]))
+    with np.errstate(divide="ignore"):
+        states[:, layout.LOG_PRIOR] = np.log(priors)
+    states[:, layout.SCORE] = states[:, layout.LOG_PRIOR]
+    possible = priors > 0
+    equal = possible / possible.sum(axis=1, keepdims=True)
+    states[:, layout.POSTERIOR] = priors if policy.evidence.probabilistic else equal
+    states[:, layout.BEST] = np.argmin(policy.ranks, axis=1)
+    return states
 
 
 def _saved_shapes(policy: "Policy") -> tuple[tuple[int, ...], tuple[int, ...]]:

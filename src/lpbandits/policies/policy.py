@@ -27,9 +27,9 @@ from lpbandits.kernels.choices import (
 from lpbandits.kernels.compiler import plugins_of, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.model_fields import as_lower_is_better
-from lpbandits.policies.base import Evidence, Feedback, Rule, require
-from lpbandits.policies.belief import ROOM, Belief
+from lpbandits.model_fields import as_lower_is_better, as_personal_prior
+from lpbandits.policies.base import Evidence, Feedback, Rule, require, require_latent
+from lpbandits.policies.belief import ROOM, Belief, initial_states
 from lpbandits.policies.calls import Calls, calls_of
 from lpbandits.policies.plugins import (
     bind_expectations,
@@ -159,17 +159,13 @@ class Policy:
 
     @cached_property
     def start_states(self) -> FloatArray:
-        """The initial `states` of a belief (no columns without latent states)."""
-        if not self.evidence.latent:
-            return np.zeros((layout.STATE_ROWS, 0))
-        states = np.zeros((layout.STATE_ROWS, self.model.n_states))
-        with np.errstate(divide="ignore"):
-            states[layout.LOG_PRIOR] = np.log(self.model.prior)
-        states[layout.SCORE] = states[layout.LOG_PRIOR]
-        possible = self.model.prior > 0
-        states[layout.POSTERIOR] = self.model.prior if self.evidence.probabilistic else possible / possible.sum()
-        states[layout.BEST] = np.argmin(self.ranks, axis=1)
+        """The initial `states` of a belief with the model's prior (no columns without latent states)."""
+        states: FloatArray = initial_states(self, self.model.prior[None])[0]
         return states
+
+    def starts(self, priors: FloatArray | None) -> FloatArray:
+        """Return the initial `states` of people with these priors (people×m): people×4×m; 1×4×m without priors."""
+        return self.start_states[None] if priors is None else initial_states(self, priors)
 
     @cached_property
     def start_own(self) -> FloatArray:
@@ -231,11 +227,17 @@ class Policy:
         """Copy and pickle without the compiled functions."""
         return {name: value for name, value in self.__dict__.items() if name != "calls"}
 
-    def new_belief(self, room: int = ROOM) -> Belief:
-        """Return the belief about a new person, with room for `room` tried actions."""
-        if room is ROOM:  # the default: to copy takes half the time
+    def new_belief(self, room: int = ROOM, prior: Any = None) -> Belief:
+        """Return the belief about a new person, with room for `room` tried actions.
+
+        `prior` is the probability of each state for this person, by default the model's.
+        """
+        if prior is None and room is ROOM:  # the default: to copy takes half the time
             return self._empty.copy()
-        return Belief.new(self, validate.as_count(room, "room"))
+        if prior is not None:
+            require_latent(self, "prior")
+            prior = as_personal_prior(prior, self.model.states_by_name, self.model.n_states)
+        return Belief.new(self, validate.as_count(room, "room"), prior)
 
     @cached_property
     def _empty(self) -> Belief:

@@ -143,9 +143,10 @@ def rollout(
 ) -> None:
     """Play all rounds with some people; the first of them has random stream `person`.
 
-    `b` is the policy and one belief, which starts as `start_states` and `start_own` for each person. `changing` is
-    whether offers depend on the round; `explore` is the minimum probability of every allowed action. A person's results
-    depend only on their random stream, so they are bit-identical for any split over threads.
+    `b` is the policy and one belief, which starts as `start_states` (one for all people, or one each) and `start_own`
+    for each person. `changing` is whether offers depend on the round; `explore` is the minimum probability of every
+    allowed action. A person's results depend only on their random stream, so they are bit-identical for any split over
+    threads.
     """
     states, own, truth = b.states, b.own, people.truth
     plays, mass, active = trace.plays, trace.mass, trace.active
@@ -155,9 +156,10 @@ def rollout(
     zero: Any = np.int64(0)  # a literal 0 has another numba type, for which kernels would be compiled again
     for p in range(count):
         n = zero
+        start = min(p, start_states.shape[0] - 1)
         for row in range(states.shape[0]):
             for z in range(m):
-                states[row, z] = start_states[row, z]
+                states[row, z] = start_states[start, row, z]
         for row in range(own.shape[0]):
             for i in range(own.shape[1]):
                 own[row, i] = start_own[row, i]

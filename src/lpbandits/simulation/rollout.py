@@ -33,6 +33,10 @@ def rollout(policy: Policy, people: Population, *, rounds: int, seed: int, first
         raise InvalidInput(
             f"policy must have as many actions as the people, {people.model.n_actions}, got {policy.model.n_actions}"
         )
+    if people.priors is not None and policy.model.n_states != people.model.n_states:
+        raise InvalidInput(
+            f"policy must have the {people.model.n_states} states of the people's priors, got {policy.model.n_states}"
+        )
     check_rounds(policy, people, rounds)
     size = (44 if policy.feedback == "duels" else 28) * len(people) * rounds
     check_memory(f"a trace of {len(people):,} people × {rounds:,} rounds", "take fewer people or rounds", size)
@@ -67,7 +71,7 @@ def play(policy: Policy, people: Population, *, rounds: int, seed: int, first_pe
     )
     rollout(
         policy.arrays(belief),
-        policy.start_states,
+        policy.starts(people.priors if policy.evidence.latent else None),
         policy.start_own,
         People(
             people.means,

@@ -115,7 +115,9 @@ def save_evaluation(
     return save_report(
         folder,
         title="Do policies beat popularity?",
-        lead=evaluation.verdict,
+        lead=evaluation.verdict
+        if evaluation.covariates is None
+        else f"{evaluation.verdict} {evaluation.covariates.sentence}",
         sections=sections(evaluation),
         foot=f"{about}. {footer(sum(evaluation.seconds.values()))}",
         tables={"people": evaluation.table},

@@ -10,6 +10,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.kernels.layout import GAUSSIAN, STUDENT
 from lpbandits.kernels.outcomes import BRADLEY_TERRY, COMPARED
 from lpbandits.model import PreferenceModel, as_model
+from lpbandits.model_fields import as_priors
 from lpbandits.policies.base import set_frozen
 from lpbandits.rewards import Rewards, as_rewards
 from lpbandits.text import pluralize
@@ -51,6 +52,8 @@ class Population:
     tails
         Noise of Gaussian rewards: "normal", or "student": Student's t with 4 degrees of freedom, scaled to the same
         standard deviation. Policies assume normal noise.
+    priors
+        people×m: probability of each state that policies are told for a person; None: the model's prior for all.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Population:
     comparison: str = "rewards"
     assumed: Rewards | None = None
     tails: str = "normal"
+    priors: FloatArray | None = None
 
     def __post_init__(self) -> None:
         m, k = as_model(self.model).n_states, self.model.n_actions
@@ -88,6 +92,8 @@ class Population:
             truth = validate.as_states(self.truth, "truth", low=-1, states=m)
         if truth.shape != means.shape[:1]:
             raise InvalidInput(f"truth must have one state for each of the {len(means)} people, got {len(truth)}")
+        if self.priors is not None:
+            set_frozen(self, priors=as_priors(self.priors, (len(means), m)))
         set_frozen(
             self,
             means=means,
@@ -135,6 +141,8 @@ class Population:
         population.__dict__.update(self.__dict__, truth=self.truth[part], means=self.means[part])
         if self.offered.shape[0] > 1:
             population.__dict__["offered"] = self.offered[part]
+        if self.priors is not None:
+            population.__dict__["priors"] = self.priors[part]
         return population
 
 

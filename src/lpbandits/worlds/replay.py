@@ -105,10 +105,16 @@ def recorded_rewards(log: Ratings) -> FloatArray:
 
 
 def replay_population(
-    model: PreferenceModel, recorded: FloatArray, rewards: Rewards, *, once: bool = True
+    model: PreferenceModel,
+    recorded: FloatArray,
+    rewards: Rewards,
+    *,
+    once: bool = True,
+    priors: FloatArray | None = None,
 ) -> Population:
     """Return people of unknown state with recorded rewards."""
-    return Population(model, np.full(len(recorded), -1), recorded, rewards, without_replacement=once, replayed=True)
+    truth = np.full(len(recorded), -1)
+    return Population(model, truth, recorded, rewards, without_replacement=once, replayed=True, priors=priors)
 
 
 def align(log: Ratings, model: PreferenceModel) -> tuple[Ratings, int]:

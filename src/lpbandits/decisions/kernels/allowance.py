@@ -10,6 +10,7 @@ from lpbandits.kernels.layout import Arrays
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 NO_ACTIONS: IntArray = np.empty(0, dtype=np.int64)
+NO_PRIORS: FloatArray = np.empty((0, 0))
 
 
 class DecisionBatch(NamedTuple):
@@ -21,6 +22,7 @@ class DecisionBatch(NamedTuple):
     stream   random stream of each person
     starts   offsets of personal sets: those of person p are sets[starts[p]:starts[p + 1]], ascending; empty: none
     sets     allowed actions of the personal sets
+    priors   people×m: probability of each state before the first outcome; 0×0: the model's prior for all
     """
 
     offsets: IntArray
@@ -29,6 +31,7 @@ class DecisionBatch(NamedTuple):
     stream: IntArray
     starts: IntArray = NO_ACTIONS
     sets: IntArray = NO_ACTIONS
+    priors: FloatArray = NO_PRIORS
 
     def part(self, low: int, high: int) -> "DecisionBatch":
         """Return people low to high."""
@@ -36,7 +39,7 @@ class DecisionBatch(NamedTuple):
         rows = slice(offsets[0], offsets[-1])
         sets = self.sets[starts[0] : starts[-1]] if len(starts) else NO_ACTIONS
         columns = self.action[rows], self.reward[rows], self.stream[low:high]
-        return DecisionBatch(offsets - offsets[0], *columns, starts - starts[:1], sets)
+        return DecisionBatch(offsets - offsets[0], *columns, starts - starts[:1], sets, self.priors[low:high])
 
 
 class Allowed(NamedTuple):

@@ -189,9 +189,9 @@ def deciding(
 ) -> None:
     """Decide for people low to high.
 
-    `b` is the policy and scratch for one belief; `start_states` and `start_own` are the belief about a person without
-    outcomes. The number of a person's outcomes, pending ones included, is the round of the random draw. A pending
-    outcome has a reward of NaN: its action counts as tried, but it is not evidence.
+    `b` is the policy and scratch for one belief; `start_states` (one for all people, or one each) and `start_own` are
+    the belief about a person without outcomes. The number of a person's outcomes, pending ones included, is the round
+    of the random draw. A pending outcome has a reward of NaN: its action counts as tried, but it is not evidence.
     A decision depends only on the person's outcomes and random stream.
     """
     k = len(allowed.taken)
@@ -200,10 +200,11 @@ def deciding(
     zero: Any = np.int64(0)
     for p in range(low, high):
         mark = p - low + 1
+        start = min(p, start_states.shape[0] - 1)
         n = zero
         for row in range(states.shape[0]):
             for z in range(states.shape[1]):
-                states[row, z] = start_states[row, z]
+                states[row, z] = start_states[start, row, z]
         for row in range(own.shape[0]):
             for i in range(own.shape[1]):
                 own[row, i] = start_own[row, i]

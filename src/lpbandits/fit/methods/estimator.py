@@ -78,6 +78,11 @@ class Estimate:
         return np.stack([fit.never_compared for fit in self.fits])
 
     @property
+    def probabilities(self) -> FloatArray:
+        """People × states: probability of each state."""
+        return np.eye(len(self.fits))[self.labels] if self.membership is None else self.membership
+
+    @property
     def orderings(self) -> IntArray:
         """m×k: all actions by decreasing utility; ties by the utility of the fit, then by index."""
         rows = zip(self.unknown, self.utilities, self.fits, strict=True)

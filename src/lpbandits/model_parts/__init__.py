@@ -1,0 +1,1 @@
+"""Parts of a model that have a class of their own."""

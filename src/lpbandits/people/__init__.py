@@ -1,0 +1,1 @@
+"""Tables with one row per person: priors over the states, and covariates."""

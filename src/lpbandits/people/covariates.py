@@ -1,0 +1,126 @@
+"""`CovariateTable`: what is known about people, by column, and the priors that a model derives from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from lpbandits import validate
+from lpbandits.data.columns.cells import clipped, comma_hint, is_blank, is_text, number
+from lpbandits.data.tables import labels_as_series
+from lpbandits.errors import InvalidInput, translate_errors
+from lpbandits.model import PreferenceModel
+from lpbandits.model_parts.covariates import MISSING
+from lpbandits.people.priors import Priors
+from lpbandits.people.tables import PeopleTable, open_people
+
+
+@dataclass(frozen=True, eq=False)
+class CovariateTable:
+    """Columns of distinct people: numbers (NaN if missing) or text (None if missing).
+
+    >>> table = CovariateTable.read(pl.DataFrame({"person": [1, 2], "age": ["40", "n/a"], "sex": ["f", " m"]}))
+    >>> table.kinds, table.values["age"].tolist(), table.values["sex"].tolist()
+    ({'age': 'number', 'sex': 'text'}, [40.0, nan], ['f', 'm'])
+    """
+
+    people: pl.Series
+    kinds: Mapping[str, str]
+    values: Mapping[str, np.ndarray[Any, Any]]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Columns that hold neither numbers nor text, and why."""
+
+    @classmethod
+    @translate_errors("reading covariates")
+    def read(
+        cls,
+        source: Any,
+        *,
+        kinds: Mapping[str, str] | None = None,
+        person: str | None = None,
+        decimal_comma: bool = False,
+    ) -> "CovariateTable":
+        """Read a path or a frame with one row per person.
+
+        Without `kinds`, all columns are read: as numbers if all their cells are numbers or missing. With `kinds`, only
+        these columns are read; those that the table lacks are left out.
+        """
+        with open_people(source, person=person) as table:
+            chosen = {name: i for name, i in table.others.items() if kinds is None or name in kinds}
+            frame = table.frame(chosen)
+            frame = frame.unique(pl.exclude("row"), keep="first", maintain_order=True)
+            table.check(frame, ~pl.col("person").is_first_distinct(), "the person has other values in an earlier row")
+            found: dict[str, str] = {}
+            values: dict[str, np.ndarray[Any, Any]] = {}
+            left_out: dict[str, str] = {}
+            for name, i in chosen.items():
+                dtype = frame.schema[str(i)]
+                if not (is_text(dtype) or dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+                    left_out[name] = f"it holds {dtype} values, not numbers or text"
+                    continue
+                numeric = _number(str(i), dtype, decimal_comma=decimal_comma)
+                kind = _kind(frame, str(i), numeric) if kinds is None else kinds[name]
+                found[name] = kind
+                values[name] = _values(frame, table, name, str(i), kind, numeric)
+            return cls(frame["person"], found, values, left_out)
+
+    def priors(self, model: PreferenceModel) -> Priors:
+        """Return the priors of these people by the model's covariates."""
+        if model.covariates is None:
+            raise InvalidInput("the model must have covariates; fit it with a table of people (lpb fit --people)")
+        rows = model.covariates.priors(self.values, len(self.people), model.prior)
+        return Priors(self.people, rows, model.prior)
+
+
+def covariate_priors(source: Any, model: PreferenceModel, *, person: str | None = None) -> Priors:
+    """Return the priors of the people of a table by the model's covariates.
+
+    >>> from lpbandits import CovariateModel
+    >>> sex = CovariateModel(["sex"], ["text"], [["f", "m"]], [0], [1], [0, 0], [[1.0, 0, 0], [0, 1.0, 0]], 0.5)
+    >>> people = pl.DataFrame({"person": ["ann", "bo"], "sex": ["f", None]})
+    >>> covariate_priors(people, PreferenceModel([[0, 1], [1, 0]], covariates=sex)).rows.round(3).tolist()
+    [[0.616, 0.384], [0.5, 0.5]]
+    """
+    kinds = {} if model.covariates is None else model.covariates.column_kinds
+    return CovariateTable.read(source, kinds=kinds, person=person).priors(model)
+
+
+def as_covariates(source: Any) -> CovariateTable:
+    """Return a table of covariates, read if it is a path or a frame."""
+    return source if isinstance(source, CovariateTable) else CovariateTable.read(source)
+
+
+def labels_of(people: Any) -> pl.Series:
+    """Return labels as a column."""
+    return people if isinstance(people, pl.Series) else labels_as_series("person", people)
+
+
+def _number(key: str, dtype: pl.DataType, *, decimal_comma: bool) -> pl.Expr:
+    """Return a column as finite numbers, null where it is missing or not a number."""
+    value = number(pl.col(key), dtype, decimal_comma=decimal_comma)
+    return pl.when(value.is_finite() & (value.abs() <= validate.MAX_ABS_VALUE)).then(value)
+
+
+def _kind(frame: pl.DataFrame, key: str, numeric: pl.Expr) -> str:
+    """Return "number" if all cells of a column are numbers or missing, else "text"."""
+    blank = is_blank(key, frame.schema[key], MISSING)
+    return "number" if frame.select((numeric.is_not_null() | blank).all()).item() else "text"
+
+
+def _values(
+    frame: pl.DataFrame, table: PeopleTable, name: str, key: str, kind: str, numeric: pl.Expr
+) -> np.ndarray[Any, Any]:
+    """Return a column as numbers or as text."""
+    dtype = frame.schema[key]
+    blank = is_blank(key, dtype, MISSING)
+    if kind == "number":
+        wrong = numeric.is_null() & ~blank
+        first = frame.filter(wrong)[key].head(1).to_list()
+        if first:
+            remedy = comma_hint(first[0]) or "correct it, or leave it empty if it is unknown"
+            table.check(frame, wrong, f"{name!r} is {validate.short_repr(first[0])}, not a number", remedy)
+        return frame.select(pl.when(~blank).then(numeric).fill_null(np.nan).alias("x"))["x"].to_numpy()
+    text = clipped(pl.col(key)) if is_text(dtype) else pl.col(key).cast(pl.String).str.strip_suffix(".0")
+    return np.array(frame.select(pl.when(~blank).then(text.str.strip_chars()).alias("x"))["x"].to_list(), dtype=object)

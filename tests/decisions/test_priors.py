@@ -1,0 +1,93 @@
+"""`decide_file` and `lpb decide` with priors and covariates of people."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lpbandits as lpb
+from lpbandits.decisions.files import decide_file
+from lpbandits.policies.choose import choose_policy
+from tests.cli.invoke import json_output, output
+from tests.conftest import taste_for
+from tests.decisions.test_files import MODEL, by_file, by_library, outcomes
+
+FRAME = outcomes()
+PEOPLE: list[int] = FRAME["person"].unique(maintain_order=True).to_list()
+ROWS = np.random.default_rng(2).dirichlet(np.ones(3), len(PEOPLE))
+WIDE = pl.DataFrame({"person": PEOPLE, **{str(z): ROWS[:, z] for z in range(3)}})
+AGES = lpb.CovariateModel(
+    *(["age"], ["number"], [[]], np.array([40.0]), np.array([10.0])),
+    intercepts=np.zeros(3),
+    coefficients=np.array([[2.0, 0.0], [0.0, 0.0], [-2.0, 0.0]]),
+    factor=0.9,
+)
+OLD = MODEL.replace(covariates=AGES)
+
+
+@pytest.mark.parametrize("rows", [7, 1000])
+@pytest.mark.parametrize("long", [False, True], ids=["wide", "long"])
+def test_files_with_priors_equal_the_library_and_agents(tmp_path: Path, rows: int, long: bool) -> None:
+    table = WIDE.tail(30)
+    others = pl.DataFrame({"person": [900, 901], "0": [1.0, 0.0], "1": [0.0, 0.5], "2": [0.0, 0.5]})
+    table = pl.concat([table, others])
+    if long:
+        table = table.unpivot(index="person", variable_name="state", value_name="probability")
+    table.write_csv(tmp_path / "priors.csv")
+    decisions, summary = by_file(tmp_path, FRAME, priors=tmp_path / "priors.csv", rows=rows)
+    assert (summary.with_prior, summary.unknown_priors) == (30, 2)
+    priors = {person: ROWS[n] for n, person in enumerate(PEOPLE) if n >= 10}
+    assert decisions.equals(by_library(FRAME, priors=priors))
+    assert decisions.equals(by_library(FRAME, priors=table))
+    assert decisions.head(10).equals(by_library(FRAME).head(10))
+    assert not decisions.equals(by_library(FRAME))
+
+
+def test_covariates_of_the_people_give_their_priors(tmp_path: Path) -> None:
+    people = pl.DataFrame({"user": PEOPLE, "member": [1] * len(PEOPLE), "age": np.linspace(20, 60, len(PEOPLE))})
+    people.write_csv(tmp_path / "people.csv")
+    decisions, summary = by_file(tmp_path, FRAME, OLD, people=tmp_path / "people.csv")
+    assert summary.with_prior == len(PEOPLE)
+    priors = {row["user"]: OLD.prior_for({"age": row["age"]}) for row in people.iter_rows(named=True)}
+    assert decisions.equals(by_library(FRAME, OLD, priors=priors))
+    assert decisions.equals(by_library(FRAME, OLD, people=people))
+    first = {PEOPLE[0]: [0.0, 1.0, 0.0]}
+    assert by_library(FRAME, OLD, priors=first, people=people).equals(
+        by_library(FRAME, OLD, priors={**priors, **first})
+    )
+
+
+@pytest.mark.parametrize("model", [MODEL, OLD.replace(covariates=None), OLD])
+def test_a_list_of_people_without_covariates_changes_no_decision(tmp_path: Path, model: lpb.PreferenceModel) -> None:
+    (tmp_path / "people.csv").write_text("person\n" + "\n".join(map(str, PEOPLE)) + "\n")
+    decisions, _ = by_file(tmp_path, FRAME, model, people=tmp_path / "people.csv")
+    assert decisions.equals(by_library(FRAME, model))
+
+
+@pytest.mark.filterwarnings("ignore:the rule 'greedy'")
+def test_policies_without_states_refuse_priors_and_ignore_covariates(tmp_path: Path) -> None:
+    model = OLD.replace(taste=taste_for(4))
+    WIDE.write_csv(tmp_path / "priors.csv")
+    pl.DataFrame({"person": PEOPLE, "age": [30] * len(PEOPLE)}).write_csv(tmp_path / "people.csv")
+    FRAME.write_csv(tmp_path / "history.csv")
+    chosen = choose_policy(model, "taste")
+    with pytest.raises(lpb.NotSupported, match=r"priors.*has none"):
+        decide_file(chosen, tmp_path / "history.csv", priors=tmp_path / "priors.csv")
+    with_people = decide_file(chosen, tmp_path / "history.csv", people=tmp_path / "people.csv")
+    assert with_people.with_prior == 0
+    assert with_people.first.equals(decide_file(chosen, tmp_path / "history.csv").first)
+
+
+def test_the_command_counts_people_with_priors(tmp_path: Path) -> None:
+    model, history, priors = (tmp_path / name for name in ("model.json", "history.csv", "priors.csv"))
+    MODEL.save(model)
+    FRAME.write_csv(history)
+    pl.concat([WIDE.head(5), WIDE.tail(1).with_columns(person=pl.lit(900, pl.Int64))]).write_csv(priors)
+    arguments: list[Any] = ["decide", "--model", model, history, "--priors", priors]
+    text = output(*arguments)
+    assert "with a prior of their own: 5" in text
+    assert "priors of other people: 1" in text
+    content = json_output(*arguments)
+    assert (content["with_prior"], content["unknown_priors"]) == (5, 1)
