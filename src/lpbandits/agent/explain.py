@@ -26,7 +26,7 @@ class StateFit:
     Attributes
     ----------
     state, probability
-        The state and its posterior probability.
+        The state and its posterior probability, by the policy's evidence (see `Agent.posterior`).
     means
         Expected reward of every action under this state, best first: the isotonic fit, with untried actions
         interpolated, or the known means; for duels, the share of other actions that it is preferred to.

@@ -62,6 +62,11 @@ def simulate(
     assumed_noise: float | None = typer.Option(None, help="Noise that policies assume; default the true noise."),
     noise_family: str = typer.Option("normal", help="Distribution of noise: **normal** or **student** (heavy tails)."),
     explore: float = typer.Option(0.0, help="Minimum probability of every allowed action; at most 1 / actions."),
+    stop: float | None = typer.Option(
+        None,
+        show_default="nobody stops",
+        help="Probability that an action is the best (P(best), as in `Agent.best`) at which a person stops learning.",
+    ),
     world: str | None = typer.Option(
         None,
         help="World: **synthetic** (the paper's), **means** (people of --model), **replay** (real people of --log, "
@@ -95,7 +100,7 @@ def simulate(
     chosen_workers = options.workers_of(jobs, backend, address)
     validate.as_choice(feedback, "feedback", DEFAULT)
     duels = feedback == "duels"
-    unused = ("first", "assumed_noise") if duels else ("comparison",)
+    unused = ("first", "assumed_noise", "stop") if duels else ("comparison",)
     options.reject(context, unused, f"has no effect for {feedback}; remove it")
     chosen = world or ("replay" if log is not None else "means" if model is not None else "synthetic")
     place = world_of(chosen, {k: v for k, v in options.given(context).items() if k in WORLD_OPTIONS}, settings)
@@ -113,6 +118,7 @@ def simulate(
             seed=seed,
             first=first,
             explore=explore,
+            stop=stop,
             jobs=chosen_workers,
             threads=threads,
             progress=report,

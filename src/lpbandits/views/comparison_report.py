@@ -24,7 +24,15 @@ HOW_TO_READ = (
 )
 DEMO_POLICIES = ("lpbts", "mts", "ts", "ts-top")
 SCALES = {"same": "Same scale: people of a state share mean rewards", "different": "Different scales: one per person"}
-STATE_NOTE = "The posterior probability that each policy gives to the person's true state, averaged over people."
+STATE_NOTE = (
+    "The posterior probability that each policy gives to the person's true state by its own evidence, averaged over "
+    "people. For lpbTS it is an optimistic bound, not a calibrated probability."
+)
+STOP_NOTE = (
+    "People stopped when P(best), the calibrated probability that an action is the best for them, reached {:.0%}, and "
+    "then received this action. Columns: the share of people who stopped, their mean number of rounds until then, and "
+    "the share whose action was the best. P(best) is that of the orderings, the same for every policy."
+)
 
 
 def charts_of(results: Results, *, title: str = "Cumulative regret", limit: float | None = None) -> dict[str, Chart]:
@@ -47,7 +55,8 @@ def save_comparison(results: Results, folder: str | Path) -> Path:
     """Write tables, charts (PNG and SVG) and an HTML report of a simulation; return the report's path."""
     charts = charts_of(results)
     state = charts.pop("state", None)
-    sections = [Section("Regret", [HOW_TO_READ], charts, [Table(*comparison(results))])]
+    notes = [HOW_TO_READ, *([STOP_NOTE.format(results.settings["stop"])] if "stop" in results.settings else [])]
+    sections = [Section("Regret", notes, charts, [Table(*comparison(results))])]
     if state is not None:
         sections.append(Section("True state", [STATE_NOTE], {"state": state}))
     return save_report(
