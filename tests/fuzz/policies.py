@@ -1,6 +1,7 @@
 """Targets: policies, plug-ins and agents."""
 
 import contextlib
+import dataclasses
 import inspect
 import json
 from typing import Any
@@ -40,6 +41,11 @@ def _report(agent: lpb.Agent) -> Any:
         probabilities = agent.probabilities()
         assert abs(float(probabilities.sum()) - 1.0) < 1e-6
         report.append(probabilities)
+        if agent.policy.evidence.latent:
+            best = agent.best()
+            assert 0.0 <= best.runner_up_probability <= best.probability <= 1.0 + 1e-9
+            assert not agent.rounds or best.low <= best.expected <= best.high or best.high - best.low < 1e-6
+            report.append(dataclasses.asdict(best))
     return report
 
 
@@ -140,7 +146,7 @@ def _steps(duels: bool) -> Any:
         lambda parts: "({!r}, [{}, {}], dict(id={}))".format(*parts)
     )
     allowed = mostly(one_of("None", "['tea']", "['jam', 7, 'jam']"))
-    asked = st.tuples(one_of(ask, "probabilities"), allowed).map(lambda p: f"({p[0]!r}, [{p[1]}], {{}})")
+    asked = st.tuples(one_of(ask, "probabilities", "best"), allowed).map(lambda p: f"({p[0]!r}, [{p[1]}], {{}})")
     model = MODELS.map("('with_model', [{}], {{}})".format)
     saved = kwargs("with_model outcomes").map("('to_json', [], {})".format)
     return st.lists(told | told | asked | model | saved, min_size=1, max_size=8).map(lambda s: f"[{', '.join(s)}]")

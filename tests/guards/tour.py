@@ -111,6 +111,8 @@ def converse(policy: lpb.Policy) -> None:
     if policy.feedback == "rewards":
         agent.ask()
         agent.probabilities()
+        if policy.evidence.latent:
+            agent.best(allowed)
     agent.explain()
 
 
@@ -171,6 +173,7 @@ def call_others() -> None:
         lpb.SyntheticWorld(states=3, actions=4, scale="different", gaps="steps", swap=0.5, model_error=0.5),
     ):
         lpb.simulate(world, ["lpbts"], people=2, draws=2, rounds=3)
+        lpb.simulate(world, ["lpbts"], people=2, rounds=3, stop=0.5)
     bound_world(lpb.SyntheticWorld(states=3, actions=4), people=1)
 
 

@@ -31,10 +31,14 @@ INNER = {
     "kernels.random.poisson_quantile",
     "kernels.random.student_quantile",
     "kernels.random.upper_quantile",
+    "policies.evidences.gaps.advance",
+    "policies.evidences.gaps.climb",
+    "policies.evidences.gaps.lay_grid",
     "policies.rules.classical.largest_draw",
     "policies.rules.double_thompson.gamma",
     "policies.rules.sample.challenger",
     "simulation.kernels.active_constraints",
+    "simulation.kernels.surest",
 }
 """Kernels compiled alone that only other kernels call. Any other one needs a step of the tour."""
 

@@ -64,7 +64,7 @@ def simulate(
     explore: float = typer.Option(0.0, help="Minimum probability of every allowed action; at most 1 / actions."),
     stop: float | None = typer.Option(
         None,
-        show_default="nobody stops",
+        show_default="people do not stop",
         help="Probability that an action is the best (P(best), as in `Agent.best`) at which a person stops learning.",
     ),
     world: str | None = typer.Option(

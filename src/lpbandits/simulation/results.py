@@ -107,7 +107,7 @@ class PolicyResult:
         """With `simulate(stop=…)`: the "share" of people who stopped, and their mean "rounds" and share "right".
 
         `right` is the share whose action had the largest mean; the promise of a stop at 0.95 is that it is at least
-        0.95. Values are None for policies without P(best), and if nobody stopped. None without `stop`.
+        0.95. Values are None for policies without P(best), and if no person stopped. None without `stop`.
         """
         people = self.people
         return stop_summary(people["stop_round"], people["stop_right"]) if "stop_round" in people else None
