@@ -19,7 +19,7 @@ HERE = $(or $(shell for python in $(PYTHONS); do $(BIN)/uv python find --quiet -
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-jitless coverage test-lowest test-wheel lint fmt bench bench-beyond fuzz faults mutants docs lock licences clean
+.PHONY: help setup demo check test test-jitless coverage test-lowest test-wheel lint fmt bench bench-beyond fuzz faults mutants study-recovery study-states docs lock licences clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
@@ -110,6 +110,12 @@ $(MUTANTS)/.ready: $(READY) requirements-mutants.lock
 
 faults: setup ## a full disk, kills, Ctrl-C and worker crashes, tried on commands that write (an hour; needs root to mount a disk)
 	$(BIN)/python -m tests.faults
+
+study-recovery: setup ## how well the methods of `lpb fit` recover planted orderings, and how often their intervals cover (an hour)
+	$(BIN)/python -m tests.studies.recovery
+
+study-states: setup ## how often `lpb fit --states auto` finds the planted number of states (an hour)
+	$(BIN)/python -m tests.studies.states
 
 docs: setup ## the library's reference as HTML in build/docs
 	$(BIN)/pdoc --docformat numpy --output-directory build/docs lpbandits

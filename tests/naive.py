@@ -248,10 +248,8 @@ def play_plans(
     if left < 1:
         left = max(2, outcomes / 2)
     best = max(allowed, key=lambda a: (average[a], -a))
-    least = 0.05 * weights.max()
-    for _ in range(4):
-        least *= 2 if np.count_nonzero(weights >= least) > 20 else 1
-    used = np.flatnonzero(weights >= least)[:20]
+    equal = [weights >= (1 - 1e-9) * w for w in sorted(weights) if w >= 0.05 * weights.max()]
+    used = np.flatnonzero(next((states for states in equal if states.sum() <= 20), equal[-1]))[:20]
     w, means = weights[used] / weights[used].sum(), expected[used]
     goals = {best, *(max(allowed, key=lambda a, row=row: (row[a], -a)) for row in means)}  # type: ignore[misc]
     factor = 1 + left / (2 * (left + 10))

@@ -1,6 +1,7 @@
 """Plain implementations of the computations of a fit, which tests compare with the fast ones."""
 
 import itertools
+import math
 
 import numpy as np
 
@@ -142,12 +143,12 @@ def gaussian_mixture(
 
 
 def log_density(
-    y: dict[int, float], means: FloatArray, states: FloatArray, classes: list[tuple[float, float]], *, exact: bool
+    y: dict[int, float], means: FloatArray, states: FloatArray, classes: list[tuple[float, float]], *, norms: str
 ) -> float:
     """Return the log density of one person's standardized ratings, relative to arrangements by chance.
 
-    The norm is the mean over all arrangements, or over the sphere: an integral over the angle to the state. `classes`
-    are (share, strength).
+    The norm is the mean over all arrangements ("exact"), its approximation ("scaled"), or the mean over the "sphere",
+    an integral over the angle to the state. `classes` are (share, strength).
     """
     values, n = np.array(list(y.values())), len(y)
     arrangements = np.array(list(itertools.permutations(values)))
@@ -160,14 +161,36 @@ def log_density(
             c = strength * length
             angles = np.pi * (np.arange(20_000) + 0.5) / 20_000
             area = np.sin(angles) ** (n - 3.0)
-            if exact:
+            if norms == "exact":
                 norm = np.log(np.mean(np.exp(strength * arrangements @ rated)))
+            elif norms == "scaled":
+                norm = scaled_mean(values, rated, strength)
             elif n == 2:
                 norm = np.log(np.cosh(c))
             else:
                 norm = np.log(np.sum(area * np.exp(c * (np.cos(angles) - 1))) / area.sum()) + c
             joint.append(np.log(share * weight) + strength * float(values @ rated) - norm)
     return float(np.logaddexp.reduce(joint))
+
+
+def scaled_mean(y: FloatArray, utilities: FloatArray, strength: float) -> float:
+    """Return the approximate log mean of exp(strength Σ y_a u_a) over all arrangements of y.
+
+    The rows and columns of exp(strength y_i u_j) are scaled to sums of 1. Each row chooses a column; the probabilities
+    that a column is chosen once are multiplied, each given that the columns before it are.
+    """
+    n = len(y)
+    b, out = np.exp(strength * np.outer(np.sort(y), np.sort(utilities))), -math.lgamma(n + 1)
+    for _ in range(1_000):
+        for axis in (0, 1):
+            sums = b.sum(axis=axis, keepdims=True)
+            b, out = b / sums, out + float(np.log(sums).sum())
+    covariance = np.eye(n) - b.T @ b
+    for j in range(n - 1):
+        given = covariance[:j, :j]
+        p = covariance[j, j] - covariance[j, :j] @ np.linalg.solve(given, covariance[:j, j])
+        out += np.log1p(-p) if p <= 0.5 else p / (1 - p) * np.log(p)
+    return out
 
 
 def scatter(

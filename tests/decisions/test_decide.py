@@ -172,16 +172,17 @@ def test_decisions_do_not_depend_on_threads_pieces_or_other_people(
 ) -> None:
     model = model_for(lpb.Rewards(), k=K)
     past = sample_histories(GAUSSIAN[0], model)
-    expected = decide(lpb.LpbTS(model, noise=1.0), past, seed=SEED).table()
+    policy = lpb.LpbTS(model, noise=1.0)
+    expected = decide(policy, past, seed=SEED).table()
     monkeypatch.setattr("lpbandits.decisions.engine.THREAD_PEOPLE", 1)
     monkeypatch.setattr("lpbandits.decisions.engine.PIECE", 5)
     monkeypatch.setattr("lpbandits.decisions.engine.SLOW_PIECE", 10)
     calls: list[tuple[str, int, int]] = []
-    again = decide(lpb.LpbTS(model), past, seed=SEED, threads=threads, progress=lambda *call: calls.append(call))
+    again = decide(policy, past, seed=SEED, threads=threads, progress=lambda *call: calls.append(call))
     assert again.table().equals(expected)
     assert calls == [("deciding", done, 28) for done in (5, 10, 15, 20, 25, 28)]
     alone = lpb.Histories.from_arrays([], [], [], model, people=["bo"])
-    assert decide(lpb.LpbTS(model), alone, seed=SEED).action[0] == again.action[LABELS.index("bo")]
+    assert decide(policy, alone, seed=SEED).action[0] == again.action[LABELS.index("bo")]
     calls.clear()
     decide(lpb.TS(model), past, progress=lambda *call: calls.append(call))  # a rule without compiled probabilities
     assert calls == [("deciding", done, 28) for done in (10, 20, 28)]

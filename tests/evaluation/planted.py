@@ -16,7 +16,7 @@ PLANTED = log_of(300, 20, states=3, noise=0.5, seed=1)
 
 def policy_scores(replay: Replay, policy: lpb.Policy, *, seed: int) -> FloatArray:
     """Return the scores of a policy, people × rounds."""
-    return replay.scores_of_games([play_recorded(*game) for game in replay.games([policy], seed=seed)], 1)[0]
+    return replay.scores_of_games([play_recorded(*game) for game in replay.games(lambda _: [policy], seed=seed)], 1)[0]
 
 
 def rows_of(log: Ratings) -> tuple[Any, Any, Any]:

@@ -88,6 +88,20 @@ def test_a_replay_equals_a_loop_of_agents(name: str, once: bool) -> None:
         np.testing.assert_allclose(got[row, : len(want)], want, rtol=1e-12, atol=1e-12)
 
 
+def test_policies_that_plan_are_told_each_persons_number_of_rounds() -> None:
+    log = log_of(80, 30, share=0.4, states=3, noise=0.5, seed=5)
+    model = lpb.fit_states(log, lpb.TwoStage(), states=3, heldout=0, taste=False).model
+    replay = Replay.of(log, np.arange(80), rounds=8)
+    assert len(np.unique(replay.rounds)) > 2
+    (got,) = Contest(["lpb-horizon"], 0, Executor(threads=1)).policy_scores(
+        [("lpb-horizon", model)], replay, Stopwatch()
+    )
+    for told in np.unique(replay.rounds).tolist():
+        want = policy_scores(replay, choose_policy(model, "lpb-horizon", rounds=told).policy, seed=0)
+        np.testing.assert_array_equal(got[replay.rounds == told], want[replay.rounds == told])
+    assert not np.array_equal(got, want, equal_nan=True)  # told the largest number
+
+
 def naive_play(score: Callable[[list[int], FloatArray], FloatArray], replay: Replay) -> FloatArray:
     """The slow twin: one person and one round at a time."""
     out = np.full((len(replay), replay.max_rounds), np.nan)

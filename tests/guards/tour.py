@@ -155,6 +155,8 @@ def fit() -> None:
     lpb.fit_states(log, lpb.Em(restarts=1), states=2, pairs_per_person=20)
     lpb.fit_states(log, lpb.Mixture(restarts=1), states=2, pairs_per_person=20)
     lpb.fit_states(sparse, lpb.Mixture(restarts=2), states=2, threads=1)
+    for actions in (4, 15):  # exact and approximate means over arrangements
+        lpb.fit.choose_states(log_of(24, actions, share=1.0, states=2), candidates=[1, 2])
     person, action = np.divmod(np.arange(2 * 33_000), 2)  # counts need four bytes
     large = lpb.Ratings.from_codes(person, action, action + 1.0, people=tuple(range(33_000)), actions=(0, 1))
     lpb.fit_states(large, lpb.TwoStage(), states=1, taste=False)

@@ -22,6 +22,10 @@ runtime: Any = numba.core.runtime.nrt  # it has no types
 GAUSSIAN = REWARDS["gaussian"]
 
 ALLOCATES = {
+    "fit.kernels.arrangements.arrangement_means": "a table of partial arrangements per person",
+    "fit.kernels.arrangements.log_permanent": "nothing",
+    "fit.kernels.arrangements.scale_to_one": "nothing",
+    "fit.kernels.arrangements.scaled_means": "a matrix of all pairs of a person's ratings and actions",
     "fit.kernels.bradley_terry.expected_wins": "sums of a block of columns",
     "fit.kernels.bradley_terry.hessian_off_diagonal": "sums of a block of columns",
     "fit.kernels.bradley_terry.squared_off_diagonal": "sums of a block of columns",

@@ -22,6 +22,8 @@ SEVERAL = {
 """Kernels that Python may call with several sets of types: how many, and why."""
 
 INNER = {
+    "fit.kernels.arrangements.log_permanent",
+    "fit.kernels.arrangements.scale_to_one",
     "fit.kernels.comparisons.group_sizes",
     "kernels.choices.pick_untried",
     "kernels.outcomes.first_wins",

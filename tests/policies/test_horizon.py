@@ -1,5 +1,7 @@
 """Planning for a known number of rounds: the choice against its twin, and regret."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -77,6 +79,30 @@ def test_it_has_less_regret_in_few_rounds(shape: tuple[int, int], rounds: int) -
     results = simulate(world, ["lpb-horizon", "lpb-ids", "popular"], people=6, rounds=rounds, draws=60, seed=41)
     assert results["lpb-horizon"].regret.mean[-1] < 0.97 * results["lpb-ids"].regret.mean[-1]
     assert results["lpb-horizon"].regret.mean[-1] < results["popular"].regret.mean[-1]
+
+
+@pytest.mark.parametrize("tied", [1, 6])
+@pytest.mark.parametrize("seed", range(6))
+def test_labels_of_states_and_actions_do_not_matter(tied: int, seed: int) -> None:
+    """With 60 states, more than plans use, nearly equally probable, or in groups of six equal ones."""
+    rng = np.random.default_rng(seed)
+    orderings = np.argsort(rng.random((60, 12)), axis=1)
+    descending = np.sort(rng.uniform(0.05, 0.95, (60, 12)), axis=1)[:, ::-1]
+    ranks = np.argsort(orderings, axis=1)
+    utilities, errors = np.take_along_axis(descending, ranks, axis=1), rng.uniform(0.0, 0.6, (60, 12))
+    prior = np.repeat(rng.dirichlet(np.full(60 // tied, 300.0)), tied) / tied
+    model = PreferenceModel(orderings, prior=prior, utilities=utilities, errors=errors)
+    states, name = rng.permutation(60), rng.permutation(12)
+    arrays: dict[str, Any] = {
+        key: one[states][:, np.argsort(name)] for key, one in (("utilities", utilities), ("errors", errors))
+    }
+    other = PreferenceModel(name[orderings[states]], prior=prior[states], **arrays)
+    told: list[Outcome] = []
+    for reward in (5.0, *rng.normal(4.5, 0.5, 5)):
+        action = int(agent_after(lpb.LpbHorizon(model, rounds=30), told).ask())
+        renamed = [(int(name[a]), r) for a, r in told]
+        assert agent_after(lpb.LpbHorizon(other, rounds=30), renamed).ask() == name[action]
+        told.append((action, float(reward)))
 
 
 def test_it_starts_as_popular_and_ends_greedily() -> None:

@@ -41,7 +41,7 @@ def test_people_stop_when_the_probability_of_their_agent_reaches_the_level(runs:
             assert (best.probability >= 0.9) == (t + 1 == last)
         if last:
             assert set(stopped.trace.actions[person, last:].tolist()) <= {best.action}
-            right = people.means[person, best.action] == people.means[person].max()
+            right = people.means[person, int(best.action)] == people.means[person].max()
             assert stopped.people["stop_right"][person] == right
 
 

@@ -58,7 +58,7 @@ class Decisions:
         >>> from lpbandits import LpbTS
         >>> model = PreferenceModel([[0, 1], [1, 0]], actions=["tea", "jam"])
         >>> past = Histories.from_arrays(["ann", "ann"], ["tea", "jam"], [1, 4], model)
-        >>> decide(LpbTS(model), past).table().select("person", "action", "runner_up").rows()
+        >>> decide(LpbTS(model, noise=1.0), past).table().select("person", "action", "runner_up").rows()
         [('ann', 'jam', 'tea')]
         """
         return decision_table(labels_as_series("person", self.people), self, self.model)
@@ -112,7 +112,7 @@ def decide(
     >>> from lpbandits import LpbTS
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
     >>> past = Histories.from_arrays([1, 1, 2], ["rest", "drug B", "drug A"], [1.0, 3.0, 2.0], model, people=[1, 2, 3])
-    >>> decisions = decide(LpbTS(model), past, seed=7)
+    >>> decisions = decide(LpbTS(model, noise=1.0), past, seed=7)
     >>> [model.actions[a] for a in decisions.action]
     ['drug B', 'drug B', 'rest']
     >>> decisions.probability.round(2).tolist(), decisions.expected.round(2).tolist()

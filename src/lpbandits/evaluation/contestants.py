@@ -14,7 +14,7 @@ from lpbandits.fit.taste.moments import Moments, moments
 from lpbandits.fit.taste.popularity import as_standardized
 from lpbandits.model import PreferenceModel
 from lpbandits.parallel import Executor
-from lpbandits.policies import entry_of
+from lpbandits.policies import Policy, entry_of
 from lpbandits.policies.choose import choose_policy
 from lpbandits.policies.evidences.taste import taste_of
 from lpbandits.policies.registry import NOTHING, TASTES
@@ -101,11 +101,14 @@ class Contest:
     ) -> list[FloatArray]:
         """Return the scores (people × rounds) of each (name, model) in `policies`, then of each of `others`.
 
-        Policies are built as `lpb decide` builds them. Each of `others` is a function and its arguments, which returns
-        rewards (people × rounds). `watch` reports the stage "replay".
+        Policies are built as `lpb decide` builds them, and told each person's number of rounds. Each of `others` is a
+        function and its arguments, which returns rewards (people × rounds). `watch` reports the stage "replay".
         """
-        chosen = [choose_policy(model, name, rounds=replay.max_rounds).policy for name, model in policies]
-        games = replay.games(chosen, seed=self.seed)
+
+        def told(rounds: int) -> list[Policy]:
+            return [choose_policy(model, name, rounds=rounds).policy for name, model in policies]
+
+        games = replay.games(told, seed=self.seed)
         for policy, people, *_ in {(game[0].evidence.kind, game[0].rule.kind): game for game in games}.values():
             play_recorded(policy, people[:1], 1, replay.once, self.seed, 0)  # compile, so that workers load the kernels
         jobs = [*((play_recorded, *game) for game in games), *others]

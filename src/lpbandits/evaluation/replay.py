@@ -1,6 +1,6 @@
 """Replay of people of a log: they are offered the actions they rated; rewards are the ratings."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -70,14 +70,21 @@ class Replay:
         scores: FloatArray = (rewards[:, : self.max_rounds] - mean[:, None]) / sd[:, None] + self.mask
         return scores
 
-    def games(self, policies: Sequence[Policy], *, seed: int) -> list[tuple[Policy, FloatArray, int, bool, int, int]]:
-        """Return the arguments of `play_recorded` for people with equal numbers of rounds, and among them by policy."""
+    def games(
+        self, policies: Callable[[int], Sequence[Policy]], *, seed: int
+    ) -> list[tuple[Policy, FloatArray, int, bool, int, int]]:
+        """Return the arguments of `play_recorded` for people with equal numbers of rounds, and among them by policy.
+
+        `policies` returns the policies that are told a number of rounds.
+        """
         edges = np.flatnonzero(np.diff(self.rounds, prepend=0, append=0))
-        starts = [start for low, high in pairwise(edges.tolist()) for start in range(low, high, GAME_PEOPLE)]
         return [
-            (policy, self.recorded[start:end], int(self.rounds[start]), self.once, seed, start)
-            for start, end in pairwise([*starts, len(self)])
-            for policy in policies
+            (policy, self.recorded[start : min(start + GAME_PEOPLE, high)], rounds, self.once, seed, start)
+            for low, high in pairwise(edges.tolist())
+            for rounds in [int(self.rounds[low])]
+            for told in [policies(rounds)]
+            for start in range(low, high, GAME_PEOPLE)
+            for policy in told
         ]
 
     def scores_of_games(self, rewards: Sequence[FloatArray], n_policies: int) -> list[FloatArray]:

@@ -28,6 +28,9 @@ difference per rating below `NEGLIGIBLE`, the additional states are empty."""
 MIXTURE: Json = {"restarts": 8, "tolerance": 1e-5, "max_steps": 100}
 """Settings of the mixtures that are compared: less exact than those of a fit."""
 
+MAX_SCORED = 2_500
+"""Maximum number of people who are scored per fold, and of training people who determine the shares of a mixture."""
+
 MIN_PEOPLE, FLAT = 50, 1.5
 """Warn about a choice with fewer people, or if as good a number of states is larger by this factor (and by 2)."""
 
@@ -111,7 +114,8 @@ def choose_states(
     The choice does not depend on the method of the fit that follows. The people are split into four folds; each person
     is scored by the fits to the other folds. The fewest states within one standard error of the best score are chosen.
     The search stops after two numbers in a row that score more than one standard error below the best, or whose
-    additional states are empty. Of a log with more than about two million ratings, every n-th person is used.
+    additional states are empty. Of a log with more than about two million ratings, every n-th person is used; at most
+    2,500 people per fold are scored.
 
     Examples
     --------
@@ -149,22 +153,23 @@ def choose_states(
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Held-out people, and all others."""
+    """Training people, held-out people who are scored, and training people who determine the shares of a mixture."""
 
     training: Blocks
     heldout: Blocks
+    shares: Blocks
 
     def densities(self, states: int, seed: int) -> FloatArray:
         """Fit a mixture to the training people; return each held-out person's log density (see `strengths`)."""
         components = Mixture(seed=seed, **MIXTURE).components(self.training, states, watch=Stopwatch())
-        shares = fit_shares(log_densities(self.training, components), components.shares)
+        shares = fit_shares(log_densities(self.shares, components), components.shares)
         return mixture_densities(log_densities(self.heldout, components), shares)
 
 
 def split_folds(log: Blocks, *, seed: int) -> list[Fold]:
     """Split the people whose ratings differ, or a sample of them, at random into folds, in memory."""
     sample = subsample(np.arange(len(log.log.people)), log.log.counts)
-    size = (FOLDS + 1) * int(log.log.counts[sample].sum())
+    size = 2 * FOLDS * int(log.log.counts[sample].sum())  # the sample, and the sets of all folds
     subject, remedy = f"{size:,} ratings of training and held-out people", "give a number of states (--states 5)"
     log.budget.check(subject, BYTES_PER_RATING * size, remedy)
     ratings, budget = log.subset(sample), log.budget.reserve(size)
@@ -176,9 +181,12 @@ def split_folds(log: Blocks, *, seed: int) -> list[Fold]:
             "number of states"
         )
     order = np.random.default_rng([seed, 1]).permutation(different)
-    parts = [np.sort(order[fold::FOLDS]) for fold in range(FOLDS)]
-    both = [(np.setdiff1d(order, part), part) for part in parts]
-    return [Fold(*(Blocks(ratings.subset(people), log.pool, budget) for people in pair)) for pair in both]
+    folds = []
+    for fold in range(FOLDS):
+        heldout, training = order[fold::FOLDS], np.delete(order, np.s_[fold::FOLDS])
+        sets = training, heldout[:MAX_SCORED], training[:MAX_SCORED]
+        folds.append(Fold(*(Blocks(ratings.subset(np.sort(people)), log.pool, budget) for people in sets)))
+    return folds
 
 
 def gaps_to_best(scores: FloatArray, total: float = 1.0) -> tuple[FloatArray, FloatArray]:

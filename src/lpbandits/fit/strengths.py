@@ -5,7 +5,8 @@ proportional to exp(c Σ_a y_a u_za). The values are given; only their arrangeme
 chance the density is exp(c Σ_a y_a u_za) / Z, where Z is the mean of the numerator over all arrangements.
 
 Z is exact if that is cheap: few ratings, few different values, or many people with the same values and actions. It is
-otherwise the mean over the sphere on which standardized ratings are, because their mean is 0 and their mean square 1.
+otherwise approximated (see `scaled_means`). For people with many ratings it is the mean over the sphere on which
+standardized ratings are, because their mean is 0 and their mean square 1.
 A Gaussian density also scores the length of y, which is the same for all people: more states with smaller variances
 always score better.
 """
@@ -18,10 +19,10 @@ from scipy.special import gammaln, ive, logsumexp
 
 from lpbandits.data.blocks import Blocks
 from lpbandits.data.ratings import Ratings
-from lpbandits.fit.kernels.arrangements import arrangement_means
+from lpbandits.fit.kernels.arrangements import arrangement_means, scaled_means
 from lpbandits.fit.methods.mixture import Components
 from lpbandits.parallel import Threads
-from lpbandits.typing import FloatArray, IntArray
+from lpbandits.typing import BoolArray, FloatArray, IntArray
 
 STRENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Strengths that are mixed: people differ in how strongly they follow a preference. With one strength, those who follow
@@ -32,6 +33,9 @@ STEPS, CHUNK = 30, 2**15
 
 MAX_TERMS = 2**12
 """Maximum number of terms per person, state and strength for an exact mean over arrangements."""
+
+MAX_RATINGS = 32
+"""Maximum number of a person's ratings for an approximate mean over arrangements."""
 
 DECIMALS = 9
 """Standardized ratings are rounded to this number of decimals, so that equal values are equal."""
@@ -121,39 +125,42 @@ def _block_densities(block: Ratings, threads: Threads, means: FloatArray) -> Flo
     strengths = np.array(STRENGTHS)
     out = strengths * cross[:, :, None]
     values = Ratings.trusted(block.offsets, block.action, y[np.lexsort((y, owner))], block.people, block.actions)
-    first = _first_alike(values)
+    first, exact = _first_alike(values)
     chosen = np.flatnonzero(first < 0)
     concentration = strengths * np.sqrt(counts[chosen, None] * own[chosen])[:, :, None]
     out[chosen] -= log_sphere_mean(np.asarray(counts[chosen, None, None] - 1.0), np.asarray(concentration))
-    chosen = np.flatnonzero(first >= 0)
-    different, place = np.unique(first[chosen], return_inverse=True)
-    some = values.subset(different)
-    norms = np.empty((len(different), means.shape[1], len(strengths)))
-    arrays = (some.offsets, some.action, some.rating), np.ascontiguousarray(means), strengths, norms
-    threads.run(arrangement_means, len(norms), *arrays, blocks=16, smallest=16)
-    out[chosen] -= norms[place]
+    for kernel, used in ((arrangement_means, exact), (scaled_means, (first >= 0) & ~exact)):
+        chosen = np.flatnonzero(used)
+        different, place = np.unique(first[chosen], return_inverse=True)
+        some = values.subset(different)
+        norms = np.empty((len(different), means.shape[1], len(strengths)))
+        arrays = (some.offsets, some.action, some.rating), np.ascontiguousarray(means), strengths, norms
+        threads.run(kernel, len(norms), *arrays, blocks=16, smallest=16)
+        out[chosen] -= norms[place]
     return np.asarray(out)
 
 
-def _first_alike(values: Ratings) -> IntArray:
-    """Return the first person with the same actions and values, sorted per person; −1 if an exact mean is not cheap.
+def _first_alike(values: Ratings) -> tuple[IntArray, BoolArray]:
+    """Return the first person with the same actions and values, sorted per person, and whether an exact mean is cheap.
 
-    The cost is counted once for people who are alike, and is averaged over people with the same number of ratings.
+    The first person is −1 if even an approximate mean is not cheap. The cost of an exact mean is counted once for
+    people who are alike, and is averaged over people with the same number of ratings.
     """
     owner, counts, people = values.owner, values.counts, len(values.people)
     starts = np.flatnonzero(np.append(True, (np.diff(values.rating) != 0) | (np.diff(owner) != 0)))
     ties = np.diff(np.append(starts, len(owner)))
     n_values = np.bincount(owner[starts], minlength=people)
     log_terms = np.bincount(owner[starts], np.log(ties + 1.0), people) + np.log(np.maximum(n_values, 1))
-    out = np.full(people, -1)
+    out, exact = np.full(people, -1), np.zeros(people, dtype=np.bool_)
     for n in np.unique(counts).tolist():
         chosen = np.flatnonzero(counts == n)
         log_limit = np.log(MAX_TERMS * len(chosen))
-        if log_terms[chosen].min() > log_limit:
+        if n > MAX_RATINGS and log_terms[chosen].min() > log_limit:
             continue
         rows = values.offsets[chosen][:, None] + np.arange(n)
         keys = np.concatenate([values.action[rows], values.rating[rows]], axis=1)
         _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        exact = log_terms[chosen] + np.log(len(first)) <= log_limit
-        out[chosen[exact]] = chosen[first[place.ravel()]][exact]
-    return out
+        exact[chosen] = log_terms[chosen] + np.log(len(first)) <= log_limit
+        used = exact[chosen] | (n <= MAX_RATINGS)
+        out[chosen[used]] = chosen[first[place.ravel()]][used]
+    return out, exact

@@ -144,7 +144,8 @@ def plausible_orderings(model: PreferenceModel) -> tuple[IntArray, FloatArray]:
             values = noise - tier_of(model, z)
         rows[z] = np.lexsort((np.broadcast_to(model.ranks[z], values.shape), -values))
     orderings, index = np.unique(rows.reshape(-1, k), axis=0, return_inverse=True)
-    return orderings, np.bincount(index.reshape(-1), np.repeat(model.prior / size, size))
+    weights = np.repeat(model.prior / size, size)
+    return orderings, np.asarray(np.bincount(index.reshape(-1), weights), dtype=np.float64)
 
 
 def latin_square(stream: int, size: int, columns: int) -> FloatArray:
@@ -160,4 +161,4 @@ def latin_square(stream: int, size: int, columns: int) -> FloatArray:
 def tier_of(model: PreferenceModel, state: int) -> IntArray:
     """Return the tier of each action in a state, 0 for the best."""
     sizes = [1] * model.n_actions if model.tiers is None else model.tiers[state]
-    return np.repeat(np.arange(len(sizes)), sizes)[model.ranks[state]]
+    return np.asarray(np.repeat(np.arange(len(sizes)), sizes)[model.ranks[state]], dtype=np.int64)

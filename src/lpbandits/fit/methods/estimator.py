@@ -24,6 +24,9 @@ States = int | Literal["auto"]
 FACTORS_PER_LOG = 500
 """Maximum number of factors that are multiplied before a logarithm is taken."""
 
+LEAST_PEOPLE = 0.5
+"""A state with fewer people, weighted by membership, is empty."""
+
 
 def fit_options(*, states: Any, max_states: Any, pairs_per_person: Any, heldout: Any, taste: Any) -> Json:
     """Check the options of `fit_states` that do not depend on the method, and return them."""
@@ -173,8 +176,8 @@ def step_notes(name: str, max_steps: int, *, converged: bool) -> list[str]:
 def without_empty_states(
     shares: FloatArray, membership: FloatArray
 ) -> tuple[IntArray, FloatArray, FloatArray, list[str]]:
-    """Drop states with less than half a person; return those kept, shares, probabilities of states, and notes."""
-    kept = np.flatnonzero(shares * len(membership) >= 0.5)
+    """Drop states with fewer than `LEAST_PEOPLE`; return those kept, shares, probabilities of states, and notes."""
+    kept = np.flatnonzero(shares * len(membership) >= LEAST_PEOPLE)
     n_empty = len(shares) - len(kept)
     if not n_empty:
         return kept, shares, membership, []

@@ -18,7 +18,14 @@ from lpbandits.data.ratings import Ratings
 from lpbandits.fit.kernels.mixture import mixture_step
 from lpbandits.fit.kernels.ratings import RATERS, TOTAL
 from lpbandits.fit.methods.clusters import check_states, cluster_people, level_warnings, scaled, variance_between
-from lpbandits.fit.methods.estimator import Estimate, Estimator, em_settings, step_notes, without_empty_states
+from lpbandits.fit.methods.estimator import (
+    LEAST_PEOPLE,
+    Estimate,
+    Estimator,
+    em_settings,
+    step_notes,
+    without_empty_states,
+)
 from lpbandits.fit.methods.two_stage import UNITS, Members, fit_members
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
@@ -36,9 +43,6 @@ OVERALL_RATERS, OVERALL_STEPS = 20.0, 5
 
 START_RATINGS, SAMPLE_RATINGS = 2**18, 2**21
 """Ratings of the people whose fits are the starts, and of those to whom the best start is fitted before all people."""
-
-START_STEPS, FINALISTS = 12, 3
-"""Steps of each start, and how many of the best starts are continued."""
 
 REPLICATES, REFIT_STEPS, REFIT_TOLERANCE = 20, 50, 1e-6
 """Refits to resampled people for standard errors, their maximum number of steps, and their `tolerance`."""
@@ -157,10 +161,8 @@ class Mixture(Estimator):
         people = log.subset(subsample(everyone, counts, START_RATINGS))
         prior = self._prior(people, states, one, log, watch) if adapt else Prior(one.means, PSEUDO_RATERS[TYPICAL])
         sample = Blocks(people, log.pool, log.budget)
-        starts = self._starts(sample, states, prior, one.variance, watch)
+        best = self._best_start(sample, states, prior, one.variance, watch)
         with watch.part("mixture: sample"):
-            ends = [climb(sample, start, prior, **limits) for start in starts]
-            best = max(ends, key=lambda end: end.history[-1]).components
             if counts.sum() > SAMPLE_RATINGS:
                 larger = log.subset(subsample(everyone, counts, SAMPLE_RATINGS))
                 best = climb(Blocks(larger, log.pool, log.budget), best, prior, **limits).components
@@ -178,7 +180,7 @@ class Mixture(Estimator):
         heldout, training = (Blocks(part, log.pool, log.budget) for part in parts)
         if len(training.log.people) < states or not np.any(heldout.log.counts > 1):
             return priors[TYPICAL]
-        start = self._starts(training, states, priors[TYPICAL], one.variance, watch)[0]
+        start = self._best_start(training, states, priors[TYPICAL], one.variance, watch)
         scores: list[FloatArray] = []
         for prior in priors:
             with watch.part("mixture: prior", len(scores), len(priors)):
@@ -186,13 +188,17 @@ class Mixture(Estimator):
                 scores.append(densities(heldout, fitted.components))
         return priors[nearest_to_best(np.array(scores), TYPICAL)]
 
-    def _starts(self, sample: Blocks, states: int, prior: Prior, variance: float, watch: Stopwatch) -> list[Components]:
-        """Return the best of several short runs, the best first: one from clusters, others from random people."""
+    def _best_start(self, sample: Blocks, states: int, prior: Prior, variance: float, watch: Stopwatch) -> Components:
+        """Return the best mixture of several starts: from clusters, and from random people.
+
+        It has the fewest empty states, and among these the largest evidence. By the likelihood alone, a large state
+        divided in two is often as good as a small state.
+        """
         ratings = sample.subset(np.arange(len(sample.log.people)))
         y = scaled(ratings, "standardized").data
         useful = np.flatnonzero(np.bincount(ratings.owner, weights=np.abs(y), minlength=len(ratings.people)))
-        ends = []
-        for start in range(self.restarts):
+        ends: list[tuple[int, float, Components]] = []
+        for start in range(1 if states == 1 else self.restarts):
             with watch.part("mixture: starts", start, self.restarts):
                 if start:
                     rng = np.random.default_rng([self.seed, 5, start])
@@ -203,12 +209,12 @@ class Mixture(Estimator):
                     labels = cluster_people(sample, states, seed=self.seed).labels
                 sizes = np.bincount(labels, minlength=states)[:states] + 1.0
                 means = means_of_labels(ratings, y, labels, states, prior)
-                steps = self.max_steps if states == 1 else START_STEPS
-                ends.append(climb(sample, Components(means, sizes / sizes.sum(), variance), prior, steps=steps))
-            if states == 1:
-                break
+                first = Components(means, sizes / sizes.sum(), variance)
+                end = climb(sample, first, prior, steps=self.max_steps, tolerance=self.tolerance)
+                found = int(np.sum(end.components.shares * len(labels) >= LEAST_PEOPLE))
+                ends.append((found, evidence(sample, end, prior), end.components))
         watch.skip_to_end("mixture: starts", self.restarts)
-        return [end.components for end in sorted(ends, key=lambda end: -end.history[-1])[:FINALISTS]]
+        return max(ends, key=lambda end: end[:2])[2]
 
 
 def means_of_labels(ratings: Ratings, y: FloatArray, labels: IntArray, states: int, prior: Prior) -> FloatArray:
@@ -245,6 +251,16 @@ def climb(log: Blocks, components: Components, prior: Prior, *, steps: int, tole
         means = (sums[TOTAL] + prior.raters * prior.means) / (sums[RATERS] + prior.raters)
         components = Components(means, shares, variance)
     return Ascent(components, history, converged=False)
+
+
+def evidence(log: Blocks, end: Ascent, prior: Prior) -> float:
+    """Return the log-likelihood of EM's result with the means integrated out, given the membership.
+
+    With n_za raters of action a in state z, weighted by membership, the integral over the normal prior of u_za is the
+    penalised likelihood at its maximum, divided by √(1 + n_za / κ).
+    """
+    sums = reduce_add(parts[0] for parts in log.map(_expect, end.components))
+    return end.history[-1] - 0.5 * float(np.log1p(sums[RATERS] / prior.raters).sum())
 
 
 def densities(log: Blocks, components: Components) -> FloatArray:

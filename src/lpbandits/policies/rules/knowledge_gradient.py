@@ -16,8 +16,9 @@ from lpbandits.policies.posterior import averaging_threshold
 from lpbandits.typing import IntArray
 
 ROUNDS = 0  # the setting
-MOST_STATES = 20  # plans use the most probable states; of more that are nearly equal, those with the lowest numbers,
+MOST_STATES = 20  # plans use the most probable states,
 LEAST = 0.05  # those with at least this fraction of the largest probability
+TIED = 1.0 - 1e-9  # probabilities with a larger ratio are equal
 MOST_ACTIONS = 12  # plans are computed for the most promising actions
 PATIENCE = 10.0  # if this number of rounds is left, gains count 1.25 times
 ABOVE_ZERO = 0.5  # the mean of max(0, x) for x = ±1
@@ -36,19 +37,35 @@ ROWS = GOALS + MOST_STATES - RULE_WORK
 
 
 @kernel
-def least_probability(b: Arrays) -> float:
-    """Return the smallest probability of a state that plans use; it grows until few enough states reach it."""
-    least = 0.0
+def states_above(b: Arrays, least: float) -> int:
+    """Return the number of states with at least this probability."""
+    states = 0
     for z in range(b.states.shape[1]):
-        least = max(least, LEAST * b.states[POSTERIOR, z])
-    for _ in range(4):
-        states = 0
+        if b.states[POSTERIOR, z] >= least:
+            states += 1
+    return states
+
+
+@kernel
+def least_probability(b: Arrays) -> float:
+    """Return the smallest probability of a state that plans use.
+
+    If there are too many, states with equal probabilities are used all or not at all, so that the plan does not depend
+    on the order of the states. If even the most probable ones are too many, such as after one outcome with a uniform
+    prior, the first of them are used.
+    """
+    most = 0.0
+    for z in range(b.states.shape[1]):
+        most = max(most, b.states[POSTERIOR, z])
+    if states_above(b, LEAST * most) <= MOST_STATES:
+        return LEAST * most
+    least = following = most
+    while states_above(b, TIED * following) <= MOST_STATES:
+        least, following = following, 0.0
         for z in range(b.states.shape[1]):
-            if b.states[POSTERIOR, z] >= least:
-                states += 1
-        if states > MOST_STATES:
-            least *= 2.0
-    return least
+            if b.states[POSTERIOR, z] < TIED * least:
+                following = max(following, b.states[POSTERIOR, z])
+    return TIED * least
 
 
 @kernel
