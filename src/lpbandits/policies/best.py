@@ -129,7 +129,7 @@ def plausible_orderings(model: PreferenceModel) -> tuple[IntArray, FloatArray]:
     >>> model = PreferenceModel([[0, 1, 2]], utilities=[[0.6, 0.5, 0.2]], errors=[[0.3, 0.3, 0.1]])
     >>> orderings, weights = plausible_orderings(model)
     >>> orderings.tolist(), weights.round(2).tolist()
-    ([[0, 1, 2], [1, 0, 2]], [0.81, 0.19])
+    ([[0, 1, 2], [1, 0, 2]], [0.84, 0.16])
     """
     m, k = model.n_states, model.n_actions
     if model.errors is None and model.tiers is None:
