@@ -28,6 +28,7 @@ JOBS: dict[str, tuple[str, float]] = {
     **{f"rollout TS {m} {k}": (f"TS, m={m} k={k}", 1.03) for m, k in ((5, 10), (50, 50), (100, 20))},
     "agent": ("Agent ask + tell, m=5 k=10", 1.03),
     "build": ("building an Agent", 1.03),
+    "restore": ("Belief.unpack + Agent, m=10 k=20", 1.03),
 }
 SWEEPS = (
     "both",

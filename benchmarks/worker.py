@@ -53,9 +53,22 @@ def build() -> float:
     return (time.process_time() - started) / 500
 
 
+def restore() -> float:
+    """Return the seconds of building one Agent from a packed belief of ten outcomes."""
+    policy = lpb.LpbTS(population(10, 20).model)
+    agent = lpb.Agent(policy, seed=1)
+    for i in range(10):
+        agent.tell((7 * i) % 20, float((17 * i) % 23) / 5.0)
+    data = agent.belief.pack()
+    started = time.process_time()
+    for person in range(500):
+        lpb.Agent(policy, seed=1, person=person, belief=lpb.Belief.unpack(policy, data))
+    return (time.process_time() - started) / 500
+
+
 def work(name: str) -> float:
-    """Run one job by name: `rollout LpbTS 5 10`, `agent` or `build`."""
-    jobs: dict[str, Callable[[], float]] = {"agent": ask_and_tell, "build": build}
+    """Run one job by name: `rollout LpbTS 5 10`, `agent`, `build` or `restore`."""
+    jobs: dict[str, Callable[[], float]] = {"agent": ask_and_tell, "build": build, "restore": restore}
     kind, *rest = name.split()
     return rollout(rest[0], int(rest[1]), int(rest[2])) if kind == "rollout" else jobs[kind]()
 

@@ -39,8 +39,18 @@ FAULTS = {
         ("isotonic.fitted_at", "A + B * (C - D)", "A"),
         ("duels.expected_rewards", "A + 1.0", "A"),
     ),
+    "tests/policies/test_belief.py": (
+        ("calls.possible", "1.0 <= A <= B", "True"),
+        ("calls.possible", "A == np.floor(B)", "True"),
+        ("calls.possible", "abs(A) <= B * C", "True"),
+        ("calls.possible", "0.0 <= A <= B", "True"),
+        ("calls.possible", "16.0 * A", "1e9 * A"),
+        ("calls.is_defined", "not np.isfinite(A)", "False"),
+    ),
     "tests/decisions/test_decide.py": (
         ("deciding.reward_forecast", "(A - B) ** 2", "0.0"),
+        ("deciding.reward_limits", "max(A, B)", "A"),
+        ("deciding.within", "A < B", "A > B"),
         ("utility.predictive_sd_one", "(A - B) ** 2", "1.0"),
     ),
     "tests/kernels/test_kendall.py": (

@@ -737,3 +737,13 @@ def expected_of(policy: Policy, history: History, z: int) -> Floats:
         case evidences.Paired():
             return np.array([(k - 1 - model.ranks[z, a]) / max(k - 1, 1) for a in range(k)])
     raise NotImplementedError(policy.evidence.kind)
+
+
+def possible_slots(slots: Floats, largest: float) -> bool:
+    """Whether rewards within ±largest can have these counts, sums and spreads (a row each)."""
+    counts, sums, spreads = slots
+    bound = largest * (1.0 + 1e-9)
+    whole = (counts >= 1) & (counts <= 2.0**53) & (counts == np.floor(counts))
+    with np.errstate(over="ignore"):
+        near = (abs(sums) <= bound * counts) & (spreads >= 0) & (spreads <= 16.0 * bound**2 * counts)
+    return bool(np.all(whole & near))

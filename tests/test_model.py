@@ -252,3 +252,13 @@ def test_tiers_of_one_action_are_an_ordering() -> None:
 def test_bad_sizes_of_tiers_are_named(tiers: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         PreferenceModel([[0, 1], [1, 0]], tiers=tiers)
+
+
+def test_the_range_of_rewards_is_checked_and_saved() -> None:
+    model = PreferenceModel([[0, 1]], reward_range=[1, 5])
+    assert model.reward_range == (1.0, 5.0)
+    assert (model.to_dict()["version"], model.to_dict()["reward_range"]) == (4, [1.0, 5.0])
+    assert PreferenceModel.from_dict(model.to_dict()) == model
+    for wrong in ([5, 1], [1], [1, np.nan], "ab", [1, 1e200]):
+        with pytest.raises(InvalidInput, match="reward_range"):
+            PreferenceModel([[0, 1]], reward_range=wrong)  # type: ignore[arg-type] # that is the point

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.cli.screen import progress_bar
-from lpbandits.inspection.inspect import inspect_model
+from lpbandits.inspection.inspect import inspect
 from lpbandits.text import LABEL, display, unique_labels
 from lpbandits.views.folder import save_chart
 from lpbandits.views.model_report import save_inspection
@@ -149,7 +149,7 @@ def _check_charts(folder: Path, charts: set[str]) -> None:
 
 
 def test_a_report_contains_safe_labels(model: lpb.PreferenceModel, tmp_path: Path) -> None:
-    save_inspection(inspect_model(model, top=len(LABELS)), tmp_path, source="[/red]<b>\x1b")
+    save_inspection(inspect(model, top=len(LABELS)), tmp_path, source="[/red]<b>\x1b")
     _check_charts(tmp_path, {"shares", "kendall", "pairs", "disagreements"})
     page = (tmp_path / "report.html").read_text()
     assert r"[/red]&lt;b&gt;\x1b: 2 states" in page
@@ -221,7 +221,7 @@ def test_malformed_provenance_prints_nothing(options: list[str], tmp_path: Path,
 
 @pytest.mark.parametrize("provenance", [{}, {"by": "hand"}, {"report": None, "versions": {}}])
 def test_a_model_without_fit_record_can_be_inspected(provenance: dict[str, Any], tmp_path: Path) -> None:
-    inspection = inspect_model(lpb.PreferenceModel([[0, 1], [1, 0]], provenance=provenance))
+    inspection = inspect(lpb.PreferenceModel([[0, 1], [1, 0]], provenance=provenance))
     assert [state.unknown for state in inspection.states] == [0, 0]
     assert inspection.contrasts.kendall == ((0.0, 1.0), (1.0, 0.0))
     assert save_inspection(inspection, tmp_path, source="it").is_file()

@@ -35,6 +35,7 @@ from .fit import choose_states as choose_states
 from .fit import fit_states as fit_states
 from .fit import states_of as states_of
 from .fit.state_means import isotonic as isotonic
+from .inspection.inspect import inspect as inspect
 from .kernels.compiler import kernel as kernel
 from .model import PreferenceModel as PreferenceModel
 from .parallel import Workers as Workers
@@ -62,6 +63,7 @@ from .rewards import Rewards as Rewards
 from .simulation import Results as Results
 from .simulation import simulate as simulate
 from .taste_model import TasteModel as TasteModel
+from .views.agent_report import report as report
 from .worlds import DuellingWorld as DuellingWorld
 from .worlds import MeansWorld as MeansWorld
 from .worlds import ReplayWorld as ReplayWorld

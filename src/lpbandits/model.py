@@ -14,12 +14,14 @@ from lpbandits.errors import FileFormatError, translate_errors
 from lpbandits.io.atomic import write_text
 from lpbandits.io.json import digest, frozen, read_json, thawed
 from lpbandits.model_fields import frozen_array
+from lpbandits.notebook import Charted
 from lpbandits.taste_model import TasteModel
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, IntArray, Json, Label
 
 FORMAT = "lpbandits-model"
 VERSIONS = {
-    4: ("tiers", "rewards", "state_names"),
+    4: ("tiers", "rewards", "state_names", "reward_range"),
     3: ("noise", "names", "popular"),
     2: ("errors", "taste"),
     1: (),
@@ -32,7 +34,7 @@ release.
 
 FIELDS = (
     *("actions", "orderings", "prior", "means", "utilities", "errors", "taste", "noise", "names", "popular"),
-    *("tiers", "rewards", "state_names"),
+    *("tiers", "rewards", "state_names", "reward_range"),
 )
 """Fields of a model besides its records, `provenance` and `evaluation`."""
 
@@ -43,7 +45,7 @@ EDGE = 1e-12
 """Utilities are clipped to [EDGE, 1 − EDGE] before their logit is taken."""
 
 
-class PreferenceModel:
+class PreferenceModel(Charted):
     """Possible preference orderings, one per latent state.
 
     Models are immutable, with read-only arrays and records. Two models are equal if their contents are.
@@ -76,6 +78,8 @@ class PreferenceModel:
         Sizes of each state's tiers along its ordering, instead of nested lists in `orderings`.
     rewards
         Family of the rewards: "gaussian", "bernoulli" or "poisson". Policies use it unless they are told another.
+    reward_range
+        Lowest and highest reward, such as (1, 5); forecasts and their intervals stay within it.
     state_names
         Display name of each state.
     provenance
@@ -113,6 +117,7 @@ class PreferenceModel:
         popular: Any = None,
         tiers: Any = None,
         rewards: str | None = None,
+        reward_range: Sequence[float] | None = None,
         state_names: Sequence[str] | None = None,
         provenance: Mapping[str, Any] | None = None,
         evaluation: Mapping[str, Any] | None = None,
@@ -132,6 +137,7 @@ class PreferenceModel:
             self.names: tuple[str, ...] | None = model_fields.as_names(names, k)
             self.popular: IntArray | None = model_fields.as_popular(popular, k)
             self.rewards = model_fields.as_family(rewards)
+            self.reward_range = model_fields.as_reward_range(reward_range)
             self.state_names = model_fields.as_names(state_names, m, name="state_names", of="states")
             self.provenance: Json = frozen({} if provenance is None else validate.as_json(provenance, "provenance"))
             self.evaluation: Json | None = None
@@ -277,8 +283,9 @@ class PreferenceModel:
 
     def __repr__(self) -> str:
         extras = [name for name in FIELDS[3:] if getattr(self, name) is not None]
-        known = f", with {' and '.join(extras)}" if extras else ""
-        return f"<PreferenceModel: {self.n_states} states, {self.n_actions} actions{known}>"
+        known = f", with {', '.join(extras)}" if extras else ""
+        sizes = f"{pluralize(self.n_states, 'state')}, {pluralize(self.n_actions, 'action')}"
+        return f"<PreferenceModel: {sizes}{known}>"
 
 
 def even_utilities(actions: int) -> FloatArray:

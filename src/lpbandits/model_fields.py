@@ -67,6 +67,20 @@ def as_family(rewards: Any) -> str | None:
     return None if rewards is None else validate.as_choice(rewards, "rewards", FAMILIES)
 
 
+def as_reward_range(bounds: Any) -> tuple[float, float] | None:
+    """Return the lowest and the highest possible reward.
+
+    >>> as_reward_range([1, 5])
+    (1.0, 5.0)
+    """
+    if bounds is None:
+        return None
+    low, high = validate.as_floats(bounds, "reward_range", shape=(2,), max_abs=validate.MAX_ABS_VALUE).tolist()
+    if low > high:
+        raise validate.invalid("reward_range", "(lowest, highest)", bounds)
+    return low, high
+
+
 def as_taste(taste: Any, actions: int) -> TasteModel | None:
     """Return a `TasteModel` of this number of actions."""
     if taste is not None and not isinstance(taste, TasteModel):

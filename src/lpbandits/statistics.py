@@ -1,6 +1,7 @@
 """Confidence intervals of means."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtrit
@@ -35,3 +36,35 @@ def half_width(differences: FloatArray, level: float = LEVEL, *, widen: float = 
     if differing == 1:
         return math.inf
     return widen * t_multiplier(differing, level) * float(differences.std(ddof=1)) / math.sqrt(len(differences))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean difference over people and its 95 % interval; the interval is None with too few people."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, differences: FloatArray, *, widen: float = 1.0) -> "Difference":
+        """Return the mean of differences by person, with its interval; `widen` multiplies its width."""
+        mean, half = float(differences.mean()), half_width(differences, widen=widen)
+        return cls(mean, mean - half, mean + half) if math.isfinite(half) else cls(mean, None, None)
+
+    @property
+    def sign(self) -> int:
+        """1 if the interval lies above 0, −1 if below, else 0."""
+        if self.low is None or self.high is None:
+            return 0
+        return int(self.low > 0.0) - int(self.high < 0.0)
+
+    def __format__(self, form: str) -> str:
+        """Format the mean and the interval; a rounded zero is not negative.
+
+        >>> f"{Difference(0.059, 0.044, 0.073):+.3f}", f"{Difference(-0.0003, None, None):+.3f}"
+        ('+0.059 [+0.044, +0.073]', '+0.000')
+        """
+        form = form[:1] + "z" + form[1:] if form.startswith("+") else "z" + form
+        mean = f"{self.mean:{form}}"
+        return mean if self.low is None or self.high is None else f"{mean} [{self.low:{form}}, {self.high:{form}}]"

@@ -9,6 +9,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.io.json import frozen, thawed
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Json
 
 DIGITS = 4
@@ -162,4 +163,4 @@ class TasteModel:
         return hash((self.means.tobytes(), self.factors.tobytes(), self.variances.tobytes(), self.level))
 
     def __repr__(self) -> str:
-        return f"<TasteModel: {self.n_actions} actions, {self.n_factors} factors>"
+        return f"<TasteModel: {pluralize(self.n_actions, 'action')}, {pluralize(self.n_factors, 'factor')}>"

@@ -4,6 +4,7 @@ Labels, names and paths come from users and may hold control characters. Files f
 as they are.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -93,9 +94,19 @@ def pluralize(count: int, one: str, many: str | None = None) -> str:
 
 
 def share_text(share: float) -> str:
-    """Format a share as a percentage; a small positive share is "<1%".
+    """Format a share as a percentage; a small positive share is "<1%", and a rounded zero has no sign.
 
-    >>> share_text(0.256), share_text(0.002)
-    ('26%', '<1%')
+    >>> share_text(0.256), share_text(0.002), share_text(-1e-17)
+    ('26%', '<1%', '0%')
     """
-    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+    return "<1%" if 0 < share < 0.01 else f"{share:z.0%}"
+
+
+def natural_key(label: object) -> tuple[bool, list[str | int]]:
+    """Return a sort key under which numbers in text count as numbers, and numbers come before text.
+
+    >>> sorted(["week 10", "week 2", 3, "Week 1"], key=natural_key)
+    [3, 'Week 1', 'week 2', 'week 10']
+    """
+    parts = re.split(r"([0-9]+)", str(label))
+    return isinstance(label, str), [int(part) if i % 2 else part for i, part in enumerate(parts)]

@@ -20,9 +20,9 @@ def test_a_belief_of_another_policy_is_an_error() -> None:
     policy = lpb.LpbTS(MODEL)
     other = PreferenceModel([[1, 0, 2], [2, 1, 0]], actions=MODEL.actions)
     for wrong in (lpb.MTS(MODEL), lpb.LpbTS(other), lpb.LpbTS(MODEL, noise=2.0), lpb.LpbDuel(MODEL)):
-        with pytest.raises(InvalidInput, match="another policy or model"):
+        with pytest.raises(InvalidInput, match="another model, evidence or noise"):
             Agent(policy, seed=0, belief=wrong.new_belief())
-        with pytest.raises(FileFormatError, match="another policy or model"):
+        with pytest.raises(FileFormatError, match="another model, evidence or noise"):
             lpb.Belief.unpack(policy, wrong.new_belief().pack())
     for invalid in (b"abc", "abc", 3):
         with pytest.raises(InvalidInput, match="belief must be a Belief"):
@@ -69,10 +69,10 @@ def test_packed_beliefs_round_trip_and_damage_is_an_error(case: Case) -> None:
         assert restored.ask() == action
         for one in (agent, restored):
             one.tell(action, 1.0)
-    for broken in (b"", data[:10], data[:-1], data + b"x", b"LPB2" + data[4:], data[:33] + b"\0" + data[34:]):
+    for broken in (b"", data[:10], data[:-1], data + b"x", b"LPB3" + data[4:], data[:33] + b"\1" + data[34:]):
         with pytest.raises(FileFormatError, match="belief"):
             lpb.Belief.unpack(agent.policy, broken)
-    with pytest.raises(FileFormatError, match="give the policy that created it"):
+    with pytest.raises(FileFormatError, match="give a policy with those"):
         lpb.Belief.unpack(case.policy(model_for(case.rewards, m=3, k=6)), data)
 
 
@@ -100,7 +100,7 @@ def with_belief(belief: Any) -> str:
         ('{"format": "lpbandits-ag', "not valid JSON"),
         ("[]", "'format' 'lpbandits-agent'"),
         ('{"format": "lpbandits-model"}', "must have 'format'"),
-        (altered(agent_for(), version=2), "version 2.*version 3"),
+        (altered(agent_for(), version=2), "version 2.*versions 3 to 4"),
         (altered(agent_for(), hashed=False, seed=1), "altered"),
         (altered(agent_for(), hashed=False, sha256=None), "altered"),
         (agent_for().to_json()[:-1] + ', "seed": 3}', "'seed'"),

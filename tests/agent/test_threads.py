@@ -84,3 +84,23 @@ def test_duels_of_threads_are_all_counted() -> None:
     for winner, loser in agent.outcomes:
         serial.tell_duel(winner, loser)
     assert agent.belief.pack() == serial.belief.pack()
+
+
+def test_decisions_of_threads_are_all_recorded() -> None:
+    agent = Agent(policy_of("lpbts"), seed=1)
+
+    def use(thread: int) -> None:
+        rng = np.random.default_rng(thread)
+        for i in range(40):
+            decision = agent.decide()
+            if i % 4:
+                agent.tell(reward=float(rng.normal()), decision=decision)
+            if i % 10 == 1:
+                agent.retract(id=decision.id)
+                assert decision in agent.pending
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(use, range(THREADS)))
+    assert [record.decision.asked for record in agent.decisions] == list(range(agent.asked))
+    assert (agent.asked, agent.rounds, len(agent.pending)) == (40 * THREADS, 26 * THREADS, 14 * THREADS)
+    assert Agent.from_json(agent.to_json()).decisions == agent.decisions

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import lpbandits as lpb
-from lpbandits.inspection.inspect import inspect_model
+from lpbandits.inspection.inspect import inspect
 from lpbandits.io.atomic import as_parquet
 from tests.cli.invoke import json_output, output
 from tests.fuzz.commands import run
@@ -202,7 +202,7 @@ def test_inspect_shows_states_distances_and_disagreements(tmp_path: Path) -> Non
         assert (tmp_path / "out" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     assert "drug B" in (tmp_path / "out" / "report.html").read_text()
     content = json_output("inspect", path)
-    assert content == json.loads(json.dumps(inspect_model(model).to_dict()))
+    assert content == json.loads(json.dumps(inspect(model).to_dict()))
     assert content["kendall"][0][1] == 1.0
     assert content["disagreements"][0] == {"action": "rest", "ranks": [1, 3], "spread": 1.0}
 

@@ -331,3 +331,40 @@ def test_a_rule_that_locks_in_warns_once() -> None:
         warnings.simplefilter("error")
         decide(lpb.Taste(model), past, exclude_seen=True)
         decide(lpb.LpbTS(model), past)
+
+
+RANGED = [case for case in GAUSSIAN if case.name in ("lpbts", "mts", "ts", "taste")]
+
+
+@pytest.mark.jitless
+@pytest.mark.parametrize("case", RANGED, ids=str)
+def test_forecasts_stay_within_the_range_of_rewards(case: Case) -> None:
+    model = model_for(case.rewards, m=4, k=K)
+    past = sample_histories(case, model)
+    free = decide(case.policy(model), past, exclude_seen=True, seed=SEED, threads=1)
+    ranged = decide(case.policy(model.replace(reward_range=(1.5, 2.5))), past, exclude_seen=True, seed=SEED, threads=1)
+    assert ranged.action.tolist() == free.action.tolist()
+    outside = 0
+    for n in range(len(past)):
+        rows = slice(past.offsets[n], past.offsets[n + 1])
+        means = [past.reward[rows][past.action[rows] == a].mean() for a in np.unique(past.action[rows])]
+        low, high = min([1.5, *means]), max([2.5, *means])  # a person's own rewards are possible
+        outside += low < 1.5
+        for name in ("expected", "low", "high"):
+            wanted = np.clip(getattr(free, name)[n], low, high)
+            np.testing.assert_allclose(getattr(ranged, name)[n], wanted, rtol=1e-12)
+    assert outside
+    wide = decide(case.policy(model.replace(reward_range=(-1e9, 1e9))), past, exclude_seen=True, seed=SEED, threads=1)
+    assert wide.table().equals(free.table())
+
+
+def test_explained_forecasts_equal_those_of_decisions() -> None:
+    case = next(case for case in RANGED if case.policy().evidence.predictive)
+    model = model_for(case.rewards, k=K).replace(reward_range=(1.5, 2.5))
+    past = sample_histories(case, model)
+    decisions = decide(case.policy(model), past, exclude_seen=True, seed=SEED, threads=1)
+    for n, agent in enumerate(agents_of(case.policy(model), past)):
+        forecast = agent.explain().forecasts[model.actions[decisions.action[n]]]
+        got = [decisions.expected[n], decisions.low[n], decisions.high[n]]
+        np.testing.assert_allclose(got, [forecast.mean, forecast.low, forecast.high], rtol=1e-9)
+        assert forecast.low <= forecast.mean <= forecast.high

@@ -264,6 +264,8 @@ def test_repeats_of_one_person_are_reported(seed: int) -> None:
     steps = np.vstack([2 * rng.normal(size=20), 0.2 * rng.normal(size=(79, 20))]).cumsum(axis=0)
     places = steps.argsort(axis=1).argsort(axis=1)
     assert "repeats of one person" in repeated_people(Ratings.from_arrays(week, song, places.ravel()))[0]
+    named = Ratings.from_arrays([f"week {n}" for n in week], song, places.ravel())  # "week 10" sorts before "week 2"
+    assert repeated_people(named) == repeated_people(Ratings.from_arrays(week, song, places.ravel()))
     shuffled = Ratings.from_arrays(rng.permutation(80)[week], song, places.ravel())
     assert repeated_people(shuffled) == []
     states = np.repeat(np.arange(4), 20)  # people in groups, one after the other
@@ -307,3 +309,11 @@ MODEL = lpb.PreferenceModel([[0]])
 def test_invalid_logs_and_settings_raise(log: Ratings, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         evaluate(log, **settings)
+
+
+def test_an_automatic_number_of_states_is_stated() -> None:
+    fit = lpb.fit_states(PLANTED, lpb.Mixture(restarts=2), states="auto", max_states=2, taste=False, heldout=0.0)
+    evaluation = evaluate(PLANTED, model=fit.model, policies=["lpbts"])
+    assert evaluation.chosen["settings"]["states"] == "auto"
+    assert evaluation.chosen["states"] in (1, 2)
+    assert any(f"States: {evaluation.chosen['states']} (auto), by mixture" in line for line in selection(evaluation))

@@ -192,3 +192,9 @@ def test_popular_ignores_constant_raters_and_puts_unrated_actions_last() -> None
     assert popular_order(informative) == popular_order(informative + constant) == [2, 1, 0, 3]
     assert popular_order([[1, 2, nan], [nan, 1, 2], [1, nan, 5]]) == [2, 1, 0]  # no person has three ratings
     assert quick_fit(Ratings.from_matrix(constant)).model.popular is None
+
+
+def test_the_range_of_ratings_is_stored() -> None:
+    _, log, _ = planted(4, people=60, actions=6, rated=5, kind=COUNTS)
+    low, high = float(log.rating.min()), float(log.rating.max())
+    assert quick_fit(log, TwoStage(), states=2).model.reward_range == (low, high)

@@ -2,7 +2,9 @@
 
 import contextlib
 import json
+import struct
 import tempfile
+import zlib
 from functools import cache
 from typing import Any
 
@@ -44,6 +46,7 @@ def saved_agents() -> list[tuple[str, str, bytes]]:
                 agent.tell_duel(label, "jam", id=i)
             else:
                 agent.tell(label, 0.5 * i, id=f"visit {i}")
+            agent.decide()
         saved.append((source, agent.to_json(), agent.belief.pack()))
     return saved
 
@@ -55,8 +58,15 @@ def load_agent(value: Any) -> Any:
     return use_agent(agent, (1.0, 0.0))
 
 
+def with_checksum(data: bytes) -> bytes:
+    """Return packed bytes with the checksum of their content."""
+    return data[:4] + struct.pack("<I", zlib.crc32(data[8:])) + data[8:]
+
+
 BELIEFS = st.deferred(lambda: st.sampled_from(saved_agents())).flatmap(
-    lambda saved: changed_bytes(saved[2]).map(lambda data: f"[{saved[0]}, {source_of(data)}]")
+    lambda saved: (changed_bytes(saved[2]) | changed_bytes(saved[2]).map(with_checksum)).map(
+        lambda data: f"[{saved[0]}, {source_of(data)}]"
+    )
 ) | anything().map("[lpb.LpbTS(MODEL), {}]".format)
 
 

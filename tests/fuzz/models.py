@@ -19,6 +19,7 @@ MODEL_CALLS = calls(
         means=mostly(one_of("[[3, 2, 1], [1, 2, 3]]"), array()),
         utilities=mostly(one_of("[[0.9, 0.5, 0.1], [0, 0, 1]]"), array()),
         errors=mostly(one_of("[[0.1, 0.5, 0.1], [0, 0, 100]]"), array()),
+        reward_range=mostly(one_of("(1, 5)", "[0.0, 0.0]"), array()),
         provenance=one_of("{'by': 'hand'}"),
     ),
     replace=anything() | listed(text(), text(), text()),
@@ -147,3 +148,17 @@ def make_bound(value: Any) -> Any:
     functions: dict[str, Any] = {"model": bound_model, "world": bound_world}
     bound = (functions[kind] if kind in functions else public(kind))(**arguments)
     return json.loads(json.dumps(bound.to_dict(), allow_nan=False))
+
+
+INSPECTIONS = kwargs(
+    model_=mostly(one_of("MODEL", "BARE", "FITTED")),
+    top=integers(1, 9),
+    names=mostly(one_of("{}", "{'tea': 'Tea', '7': 'x'}"), anything()),
+)
+
+
+@target("inspect", INSPECTIONS)
+def inspect_model(arguments: Any) -> Any:
+    seen = lpb.inspect(**arguments)
+    assert "<script" not in seen._repr_html_()
+    return json.loads(json.dumps(seen.to_dict(), allow_nan=False))

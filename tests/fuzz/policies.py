@@ -10,6 +10,7 @@ from unittest import mock
 from hypothesis import strategies as st
 
 import lpbandits as lpb
+from lpbandits.agent.record import decision_id
 from lpbandits.policies import make_policy, policy_from_dict
 from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.rules import RULES
@@ -34,6 +35,7 @@ def use_agent(agent: lpb.Agent, rewards: Any = (0.5, 1.0, 0.0, -3.5, 1e100, -1e1
 
 def _report(agent: lpb.Agent) -> Any:
     report: list[Any] = [agent.explain().to_dict(), json.loads(agent.to_json())]
+    report += [record.decision.to_dict() for record in agent.decisions] + list(agent.pending)
     if agent.policy.evidence.latent:
         report += [agent.posterior, lpb.expected(agent.policy, agent.belief)]
         assert abs(float(agent.posterior.sum()) - 1.0) < 1e-9
@@ -146,10 +148,19 @@ def _steps(duels: bool) -> Any:
         lambda parts: "({!r}, [{}, {}], dict(id={}))".format(*parts)
     )
     allowed = mostly(one_of("None", "['tea']", "['jam', 7, 'jam']"))
-    asked = st.tuples(one_of(ask, "probabilities", "best"), allowed).map(lambda p: f"({p[0]!r}, [{p[1]}], {{}})")
+    decision = mostly(one_of(*(repr(decision_id(3, "ann", asked)) for asked in range(3))))
+    decided = st.tuples(one_of(tell), ACTIONS, outcome, decision).map(
+        lambda parts: "({!r}, [{}, {}], dict(decision={}))".format(*parts)
+    )
+    withdrawn = (decision | ids).map(f"({retract!r}, [], dict(id={{}}))".format)
+    asked = st.tuples(one_of(ask, "decide", "decide", "probabilities", "best"), allowed).map(
+        lambda p: f"({p[0]!r}, [{p[1]}], {{}})"
+    )
     model = MODELS.map("('with_model', [{}], {{}})".format)
     saved = kwargs("with_model outcomes").map("('to_json', [], {})".format)
-    return st.lists(told | told | asked | model | saved, min_size=1, max_size=8).map(lambda s: f"[{', '.join(s)}]")
+    return st.lists(told | asked | decided | withdrawn | model | saved, min_size=1, max_size=10).map(
+        lambda s: f"[{', '.join(s)}]"
+    )
 
 
 AGENTS = (
@@ -168,6 +179,20 @@ AGENTS = (
 )
 
 
+@target("report", listed(POLICIES | DUELLING, text() | integers(0, 2**32), text()) | anything())
+def report_agent(value: Any) -> Any:
+    if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], lpb.Policy):
+        return lpb.report(value)
+    policy, person, name = value
+    model = policy.model.replace(names=[name, "b", "c"], state_names=["x", "y", name])
+    agent = lpb.Agent(policy.with_model(model), seed=3, person=person)
+    use_agent(agent, (1.0, 0.0))
+    agent.decide()
+    page = lpb.report(agent)
+    assert "<script" not in page
+    return page
+
+
 @target("agent", AGENTS, 4)
 def drive_agent(value: Any) -> Any:
     if value[0] == "new":
@@ -183,7 +208,8 @@ def drive_agent(value: Any) -> Any:
             n_refused += 1
             assert before == (agent.to_json(), agent.rounds, agent.outcomes), f"a refused {name} changed the agent"
     report = _report(agent)
-    assert lpb.Agent.from_json(agent.to_json()).outcomes == agent.outcomes
+    restored = lpb.Agent.from_json(agent.to_json())
+    assert (restored.outcomes, restored.decisions) == (agent.outcomes, agent.decisions)
     if n_refused == len(steps):
         raise lpb.InvalidInput("every step was refused")
     return report

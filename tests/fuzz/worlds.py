@@ -98,6 +98,8 @@ def run_simulation(value: Any) -> Any:
         return trace.rewards, trace.regret, trace.plays
     results = lpb.simulate(**arguments)
     repr(results)
+    assert "<script" not in results._repr_html_()
+    results.differences()
     results.curves()
     results.people()
     with tempfile.TemporaryDirectory() as folder:

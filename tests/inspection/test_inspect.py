@@ -1,4 +1,4 @@
-"""Test `lpb inspect` and `inspect_model`: states, pairs, ties, names, tastes and verdicts."""
+"""Test `lpb inspect` and `inspect`: states, pairs, ties, names, tastes and verdicts."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from lpbandits.cli import app
 from lpbandits.fit.provenance import Provenance
 from lpbandits.inspection.contrasts import Contrasts, pair_note, pair_table
 from lpbandits.inspection.facts import CHANCE, TasteView, fit_lines, taste_lines, verdict_lines, warning_lines
-from lpbandits.inspection.inspect import COMPLETE, inspect_model, state_table
+from lpbandits.inspection.inspect import COMPLETE, inspect, state_table
 from lpbandits.taste_model import TasteModel
 
 runner = CliRunner()
@@ -70,7 +70,7 @@ def test_informative_pairs_are_shown_on_the_screen_and_in_json(model: lpb.Prefer
 def test_uncertain_orders_are_marked() -> None:
     utilities = [[0.9, 0.1, 0.5], [0.4, 0.6, 0.3], [0.1, 0.9, 0.5]]
     errors = [[0.1] * 3, [1.5] * 3, [0.1] * 3]
-    seen = inspect_model(lpb.PreferenceModel([[0, 2, 1], [1, 0, 2], [1, 2, 0]], utilities=utilities, errors=errors))
+    seen = inspect(lpb.PreferenceModel([[0, 2, 1], [1, 0, 2], [1, 2, 0]], utilities=utilities, errors=errors))
     columns, rows = pair_table(seen.contrasts)
     assert columns[1] == columns[3]
     assert rows[0][1] == "state 0 (99%)"
@@ -80,7 +80,7 @@ def test_uncertain_orders_are_marked() -> None:
 
 def test_many_states_are_counted_instead_of_listed() -> None:
     rng = np.random.default_rng(0)
-    seen = inspect_model(lpb.PreferenceModel([rng.permutation(8) for _ in range(20)]), top=3)
+    seen = inspect(lpb.PreferenceModel([rng.permutation(8) for _ in range(20)]), top=3)
     for row in pair_table(seen.contrasts)[1]:
         assert {row[1], row[3]} <= {f"{n} states" for n in range(7, 14)}
     rule = pair_note(seen.contrasts, actions=8, largest=0.05)
@@ -94,15 +94,15 @@ def test_many_states_are_counted_instead_of_listed() -> None:
 
 def test_short_orderings_are_listed_completely() -> None:
     model = lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
-    columns, rows = state_table(inspect_model(model))
+    columns, rows = state_table(inspect(model))
     assert columns == ["state", "share", COMPLETE]
     assert rows[0] == ["0", "50%", "rest · drug A · drug B"]
-    columns, rows = state_table(inspect_model(model, top=1))
+    columns, rows = state_table(inspect(model, top=1))
     assert columns == ["state", "share", "prefers", "likes least"]
     assert rows[1] == ["1", "50%", "drug B", "… rest"]
     provenance = {"never_compared": [[], [0, 1, 2]]}
     partly = lpb.PreferenceModel([range(6), range(5, -1, -1)], provenance=provenance)
-    columns, rows = state_table(inspect_model(partly, top=2))
+    columns, rows = state_table(inspect(partly, top=2))
     assert rows[0][2:4] == ["0 · 1", "… 4 · 5"]
     assert rows[1][2:4] == ["5 · 4 · 3", ""]
     assert columns[4] == "never compared"
@@ -110,7 +110,7 @@ def test_short_orderings_are_listed_completely() -> None:
 
 @pytest.mark.parametrize("top", [1, 2, 3, 4, 5, 9])
 def test_no_action_is_at_both_ends(top: int) -> None:
-    (state,) = inspect_model(lpb.PreferenceModel([list(range(7))]), top=top).states
+    (state,) = inspect(lpb.PreferenceModel([list(range(7))]), top=top).states
     assert len(state.top) + state.between + len(state.bottom) == 7
     assert list(state.top) == list(range(min(top, 7)))
     assert list(state.bottom) == list(range(max(top, 7 - top), 7))
@@ -146,7 +146,7 @@ def test_a_model_without_known_preferences_lists_no_actions(parts: dict[str, Any
 def test_one_state_of_ties_beside_others(tmp_path: Path) -> None:
     utilities = [[0.5] * 3, [0.1, 0.5, 0.9], [0.9, 0.5, 0.1]]
     model = lpb.PreferenceModel([[0, 2, 1], [2, 1, 0], [0, 1, 2]], utilities=utilities, actions=list("abc"))
-    seen = inspect_model(model)
+    seen = inspect(model)
     assert [state.silent for state in seen.states] == ["ties", None, None]
     assert seen.silence is None
     assert seen.contrasts.kendall[0][1] is None
@@ -263,4 +263,20 @@ def test_names_of_a_file_replace_names_of_the_model_or_give_a_warning(tmp_path: 
 
 def test_contrasts_of_one_state_are_empty() -> None:
     for ordering in ([0, 1], [0]):
-        assert inspect_model(lpb.PreferenceModel([ordering])).contrasts == Contrasts(((0.0,),), (), (), (), 0.0)
+        assert inspect(lpb.PreferenceModel([ordering])).contrasts == Contrasts(((0.0,),), (), (), (), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("actions", "rounds"), [(2, "1 greedy round"), (8, "4 greedy rounds"), (90, "20 greedy rounds")]
+)
+def test_greedy_rounds_are_at_most_half_of_the_actions(actions: int, rounds: str) -> None:
+    about = {"level": 0.8, "coverage": 0.8, "coverage_greedy": 0.79}
+    taste = lpb.TasteModel(np.zeros(actions), np.zeros((actions, 0)), np.ones(actions), about=about)
+    assert taste_lines(TasteView.of(taste, range(actions), 3))[-1].endswith(f"79.0% after up to {rounds}.")
+
+
+@pytest.mark.parametrize(("score", "words"), [(-1.2, "0.1000 better"), (-1.4, "0.1000 worse"), (-1.30001, "no better")])
+def test_the_gain_of_factors_is_stated(score: float, words: str) -> None:
+    about = {"score": score, "score_without": -1.3}
+    taste = lpb.TasteModel(np.zeros(2), np.zeros((2, 0)), np.ones(2), about=about)
+    assert words in taste_lines(TasteView.of(taste, "ab", 1))[0]

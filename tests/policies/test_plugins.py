@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
+from lpbandits.paper.figures import FIGURES
 from lpbandits.policies.base import expected_rewards
 from lpbandits.policies.evidences import EVIDENCES
 from lpbandits.policies.registry import POLICIES, Setting, make_policy
@@ -52,7 +53,7 @@ def load(source: str, folder: Path, name: str) -> ModuleType:
 @contextmanager
 def restored_registries() -> Iterator[None]:
     """Restore the registries on exit."""
-    registries: list[dict[str, Any]] = [EVIDENCES, RULES, POLICIES, WORLDS]
+    registries: list[dict[str, Any]] = [EVIDENCES, RULES, POLICIES, WORLDS, FIGURES]
     before = [dict(registry) for registry in registries]
     yield
     for registry, entries in zip(registries, before, strict=True):

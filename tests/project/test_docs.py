@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 READ = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-RUN = ("index.md", "agent.md", "scale.md", "theory.md")
+RUN = ("index.md", "agent.md", "notebooks.md", "scale.md", "theory.md")
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined] # the app is a group of commands
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -110,7 +110,8 @@ def test_every_page_is_reachable_from_the_index() -> None:
 
 
 @pytest.mark.parametrize("name", RUN)
-def test_python_examples_run(name: str) -> None:
+def test_python_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # an example may write files
     text = (DOCS / name).read_text(encoding="utf-8")
     names: dict[str, Any] = {}
     for block in BLOCK.finditer(text):

@@ -116,3 +116,10 @@ def test_errors_have_one_root() -> None:
     ]
     assert all(issubclass(leaf, errors.LpbError | UserWarning) for leaf in leaves)
     assert {leaf.__name__ for leaf in leaves} <= set(PUBLIC)
+
+
+@pytest.mark.parametrize(("name", "near"), [("EM", "Em"), ("lpbts", "LpbTS"), ("simulation_", "simulation"), ("x", "")])
+def test_an_unknown_name_suggests_the_nearest(name: str, near: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(lpbandits, name)
+    assert str(caught.value).endswith(f"(did you mean '{near}'?)" if near else f"{name!r}")

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
+import lpbandits as lpb
 from lpbandits.errors import InvalidInput
 from lpbandits.policies import Setting, make_policy
 from lpbandits.simulation import Results, rollout, simulate
 from lpbandits.typing import FloatArray
+from lpbandits.views.tables import comparison, comparison_note, described
 from lpbandits.worlds import SyntheticWorld
 from tests.conftest import ANYWHERE
 
@@ -42,7 +45,7 @@ def strict(content: Any) -> Any:
 
 def test_json_content(results: Results) -> None:
     content = strict(results.to_dict())
-    assert set(content) == {"settings", "policies", "seconds"}
+    assert set(content) == {"settings", "policies", "differences", "seconds"}
     assert content["seconds"] > 0
     assert list(content["policies"]) == ANYWHERE
     for summary in content["policies"].values():
@@ -71,6 +74,51 @@ def test_difference_is_paired_by_person(results: Results) -> None:
     error = standard_error(results, gap)
     np.testing.assert_allclose(results.difference("lpbts", "ts"), (gap.mean(), error))
     np.testing.assert_allclose(results.difference("ts", "lpbts"), (-gap.mean(), error))
+
+
+def test_differences_have_t_intervals_over_draws_or_people(results: Results) -> None:
+    gap = last_regret(results, "ts") - last_regret(results, ANYWHERE[0])
+    several = results.settings["draws"] > 1
+    units = gap.reshape(results.settings["draws"], -1).mean(axis=1) if several else gap
+    freedom = np.count_nonzero(units) - 1  # people without a difference do not tell how large it is
+    half = stats.t.ppf(0.975, freedom) * units.std(ddof=1) / np.sqrt(len(units))
+    found = results.differences()["ts"]
+    wanted = [gap.mean(), gap.mean() - half, gap.mean() + half]
+    np.testing.assert_allclose([found.mean, found.low or 0.0, found.high or 0.0], wanted)
+    content = strict(results.to_dict()["differences"])
+    assert (content["reference"], content["over"]) == (ANYWHERE[0], "draws" if several else "people")
+    assert list(content["regret"]) == ANYWHERE[1:]
+    assert content["regret"]["ts"] == {"mean": found.mean, "low": found.low, "high": found.high}
+    swapped = results.differences("ts")[ANYWHERE[0]]
+    np.testing.assert_allclose([swapped.mean, swapped.high or 0.0], [-found.mean, -(found.low or 0.0)])
+    with pytest.raises(InvalidInput, match="'nope'"):
+        results.differences("nope")
+
+
+def test_one_person_has_a_difference_without_an_interval() -> None:
+    results = simulate(SyntheticWorld(states=1, actions=3), ["ts", "uniform"], people=1, rounds=9)
+    gap = results.differences()["uniform"]
+    assert (gap.low, gap.high) == (None, None)
+    assert comparison(results)[1][-1][4] in (f"{gap:+.1f}", "")
+
+
+@pytest.mark.parametrize(
+    ("draws", "policies", "words"),
+    [
+        (1, ["ts", "uniform"], ["− TS", "people of one draw", "--draws 10"]),
+        (4, ["ts", "uniform"], ["− TS", "over 4 draws"]),
+        (1, ["ts"], ["± se is over people of one draw"]),
+    ],
+)
+def test_the_note_says_over_what_intervals_are(draws: int, policies: list[str], words: list[str]) -> None:
+    results = simulate(SyntheticWorld(states=2, actions=3), policies, people=2, rounds=3, draws=draws)
+    note = comparison_note(results)
+    assert all(word in note for word in words)
+    assert ("− TS [95 %]" in comparison(results)[0]) == (len(policies) > 1)
+    model = lpb.PreferenceModel([[0, 1], [1, 0]], means=[[2.0, 1.0], [1.0, 2.0]])
+    fixed = comparison_note(simulate(lpb.MeansWorld(model), policies, people=2, rounds=3))
+    assert "--draws" not in fixed
+    assert fixed.endswith("over people.")
 
 
 @pytest.mark.parametrize("name", ANYWHERE)
@@ -126,7 +174,16 @@ def test_saved_files(results: Results, tmp_path: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["format"] == "lpbandits-simulation"
     assert {"lpbandits", "numpy", "numba", "python"} <= set(manifest["versions"])
-    assert {key: manifest[key] for key in ("settings", "policies", "seconds")} == strict(results.to_dict())
+    assert {key: manifest[key] for key in ("settings", "policies", "differences", "seconds")} == strict(
+        results.to_dict()
+    )
     (tmp_path / "taken").write_text("")
     with pytest.raises(InvalidInput, match=r"cannot write to .*taken: it is a file, not a folder; choose another name"):
         results.save(tmp_path / "taken")
+
+
+def test_the_assumed_noise_is_described_where_it_differs() -> None:
+    model = lpb.PreferenceModel([[0, 1]], means=[[2.0, 1.0]], noise=0.894358)
+    for assumed, words in ((None, "noise 0.8944 (from the model), 1 person"), (2.0, "assumed noise 2")):
+        world = lpb.MeansWorld(model, assumed_noise=assumed)
+        assert words in described(simulate(world, ["ts"], people=1, rounds=1))

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lpbandits.inspection.inspect import inspect_model
+from lpbandits.inspection.inspect import inspect
 from lpbandits.model import PreferenceModel
 from lpbandits.typing import Json
 from lpbandits.views.charts.base import Chart, heading, styled
@@ -54,7 +54,7 @@ def bars_of(spec: Json) -> list[tuple[str, float, float, float]]:
 def test_no_two_states_share_a_colour(states: int) -> None:
     assert len(set(STATE_COLOURS)) == len(STATE_COLOURS) >= 20
     rng = np.random.default_rng(0)
-    seen = inspect_model(PreferenceModel([rng.permutation(10) for _ in range(states)]), top=4)
+    seen = inspect(PreferenceModel([rng.permutation(10) for _ in range(states)]), top=4)
     coloured = [scale for chart in (share_chart(seen), disagreement_chart(seen)) for scale in scales(spec_of(chart))]
     assert all(len(set(scale["range"])) == len(scale["domain"]) == states for scale in coloured)
     assert len(coloured) == (2 if states <= MAX_DOT_STATES else 1 if states <= len(STATE_COLOURS) else 0)

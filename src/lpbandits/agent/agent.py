@@ -1,21 +1,22 @@
 """`Agent`: decides for one person. Ask for an action, tell its reward."""
 
-import warnings
 from collections.abc import Hashable, Sequence
-from copy import deepcopy
 from functools import partial
 from threading import RLock
-from typing import Any, Never
+from typing import Any
 
 from lpbandits import validate
 from lpbandits.agent.explain import Explanation, explain
 from lpbandits.agent.outcomes import OutcomeLog
 from lpbandits.agent.persistence import agent_from_json, agent_to_json
-from lpbandits.errors import LockInWarning, NotSupported
+from lpbandits.agent.record import Decision, DecisionRecord, decided, own_decision, records_of
+from lpbandits.agent.refit import over_model
+from lpbandits.agent.refusals import only_duels, only_rewards, warn_of_lock_in
+from lpbandits.errors import NotSupported
 from lpbandits.kernels import layout
-from lpbandits.kernels.calls import choose_with, flat, tell_with
 from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.model import PreferenceModel, as_model
+from lpbandits.notebook import Shown
 from lpbandits.policies import Belief, Policy
 from lpbandits.policies.best import Best, best_of
 from lpbandits.rng import stream_id
@@ -23,7 +24,7 @@ from lpbandits.typing import FloatArray, Label
 from lpbandits.validate import MAX_ABS_VALUE
 
 
-class Agent:
+class Agent(Shown):
     """A policy applied to one person.
 
     Parameters
@@ -70,14 +71,13 @@ class Agent:
         self.asked = validate.as_count(asked, "asked", low=0, high=2**32 - 1)
         self._stream = stream_id(self.person)
         self._index, self._labels = policy.model.index, policy.model.actions
-        self._all_actions = policy.offer(None)
-        self._explores = policy.explore > 0.0
-        self._locks_in = not policy.rule.handles_repeats and not self._explores
-        self._duels = policy.feedback == "duels"
-        self._any_float = policy.rewards.family == "gaussian" and not self._duels
-        self._kernels = flat(choose_with, policy.choose), flat(tell_with, policy.tell)
+        calls = policy.calls
+        self._kernels, self._all_actions = calls[:2], calls.everything
+        self._duels, self._explores = calls.duels, calls.explores
+        self._locks_in, self._any_float = calls.locks_in, calls.any_float
         self._lock = RLock()  # reentrant, as a signal handler may use the agent
-        self._start(policy.new_belief() if belief is None else deepcopy(Belief.checked(policy, belief)))
+        self._decisions: dict[str, Decision] = {}
+        self._start(policy.new_belief() if belief is None else Belief.checked(policy, belief).copy())
 
     def _start(self, belief: Belief) -> None:
         """Start from a belief; outcomes already in it cannot be retracted."""
@@ -104,22 +104,45 @@ class Agent:
         Asking again without telling is a new decision on the same belief.
         """
         if self._duels:
-            _only_duels()
+            only_duels()
         index: int = self._choice(allowed)
         if self._locks_in and index in self._belief.actions:
-            warnings.warn(
-                f"the rule '{self.policy.rule.kind}' plays {self._labels[index]!r} again and may never play another "
-                "action; pass the actions not yet given: ask(allowed=…)",
-                LockInWarning,
-                stacklevel=2,
-            )
+            warn_of_lock_in(self.policy, self._labels[index])
         return self._labels[index]
 
-    def tell(self, action: Label, reward: float, *, id: Hashable = None) -> None:  # noqa: A002 - the public name
+    def decide(self, allowed: Sequence[Label] | None = None) -> Decision:
+        """Return the next action as `ask` does (for duels: `ask_pair`), with its probability and an id.
+
+        The agent keeps the decision until its outcome arrives, and after: `tell(reward=…, decision=…)`, `pending`.
+        """
+        with self._lock:
+            return decided(self, allowed)
+
+    @property
+    def pending(self) -> list[Decision]:
+        """The decisions without an outcome, in order."""
+        with self._lock:
+            return [decision for key, decision in self._decisions.items() if key not in self.log.ids]
+
+    @property
+    def decisions(self) -> list[DecisionRecord]:
+        """All decisions in order: what was recommended, what was given, and its reward."""
+        with self._lock:
+            return records_of(self)
+
+    def tell(
+        self,
+        action: Label | None = None,
+        reward: float | None = None,
+        *,
+        id: Hashable = None,
+        decision: Decision | str | None = None,
+    ) -> None:
         """Report the reward of an action, whether it was asked for or not.
 
         An outcome with an `id` (text or a whole number) counts once, however often it is delivered; the same id with
-        another action or reward is an error.
+        another action or reward is an error. With a `decision`, or the id of one, the action is by default the one
+        that was recommended, and the id of the outcome is that of the decision.
 
         Examples
         --------
@@ -127,12 +150,17 @@ class Agent:
         >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]])), seed=7)
         >>> agent.tell(0, 1.0, id="visit 12"); agent.tell(0, 1.0, id="visit 12"); agent.rounds
         1
+        >>> agent.tell(reward=2.0, decision=agent.decide()); agent.rounds, agent.pending
+        (2, [])
         """
         if self._duels:
-            _only_duels()
+            only_duels()
+        if decision is not None:
+            own = own_decision(self._decisions, decision, id)
+            id, action = own.id, own.action if action is None else action  # type: ignore[assignment] # not a duel
         kind = type(action)
         try:
-            index = self._index[action] if kind is str or kind is int else self.policy.index_of(action)
+            index = self._index[action] if kind is str or kind is int else self.policy.index_of(action)  # type: ignore[index] # kind
         except KeyError:
             index = self.policy.index_of(action)
         if type(reward) is not float or not self._any_float or not -MAX_ABS_VALUE <= reward <= MAX_ABS_VALUE:
@@ -150,7 +178,7 @@ class Agent:
         (2, 0)
         """
         if not self._duels:
-            _only_rewards()
+            only_rewards()
         first, second = self._choice(allowed)
         return self._labels[first], self._labels[second]
 
@@ -173,8 +201,10 @@ class Agent:
             play = floor(play, policy.explore, policy.model.n_actions, indices, self.seed, self._stream, asked)
         return play
 
-    def tell_duel(self, winner: Label, loser: Label, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
-        """Report the winner of a duel, whether it was asked for or not.
+    def tell_duel(
+        self, winner: Label, loser: Label, *, id: Hashable = None, decision: Decision | str | None = None
+    ) -> None:
+        """Report the winner of a duel, whether it was asked for or not; `id` and `decision` are as for `tell`.
 
         Examples
         --------
@@ -184,7 +214,9 @@ class Agent:
         [0.667, 0.333]
         """
         if not self._duels:
-            _only_rewards()
+            only_rewards()
+        if decision is not None:
+            id = own_decision(self._decisions, decision, id).id
         self._add(self.policy.index_of(winner), self.policy.index_of(loser), id)
 
     def _add(self, action: int, outcome: float, id_: Hashable = None) -> None:
@@ -202,33 +234,36 @@ class Agent:
         finally:
             self._lock.release()
 
-    def retract(self, action: Label, reward: float, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
+    def retract(self, action: Label | None = None, reward: float | None = None, *, id: Hashable = None) -> None:
         """Remove a reported outcome; the belief is then, to the last bit, as if it had not been reported.
 
-        An outcome that was not reported, or not with this `id`, is an error. The other outcomes are added again in
-        order, so the cost grows with their number (about half a second for a million).
+        An `id`, of an outcome or of its decision, is enough. An outcome that was not reported, or not with this `id`,
+        is an error. A decision whose outcome is removed is pending again. The other outcomes are added again in order,
+        so the cost grows with their number (about half a second for a million).
 
         Examples
         --------
         >>> from lpbandits import LpbTS
         >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]])), seed=7)
-        >>> agent.tell(0, 1.0); agent.tell(1, 1e16); agent.retract(1, 1e16)
+        >>> agent.tell(0, 1.0); agent.tell(1, 1e16); agent.tell(0, 3.0, id="visit 2")
+        >>> agent.retract(1, 1e16); agent.retract(id="visit 2")
         >>> agent.posterior.tolist(), agent.rounds
         ([0.5, 0.5], 1)
         """
         if self._duels:
-            _only_duels()
+            only_duels()
         self._remove(action, reward, id)
 
-    def retract_duel(self, winner: Label, loser: Label, *, id: Hashable = None) -> None:  # noqa: A002 - as for tell
+    def retract_duel(self, winner: Label | None = None, loser: Label | None = None, *, id: Hashable = None) -> None:
         """Remove a reported duel, as `retract` does for a reward."""
         if not self._duels:
-            _only_rewards()
+            only_rewards()
         self._remove(winner, loser, id)
 
-    def _remove(self, label: Label, outcome: Any, id_: Hashable) -> None:
-        row = self.log.checked(label, outcome)
+    def _remove(self, label: Label | None, outcome: Any, id_: Hashable) -> None:
         with self._lock:
+            by_id = label is None and outcome is None and id_ is not None
+            row = self.log.row_of(id_) if by_id else self.log.checked(label, outcome)
             rows, ids = self.log.without(row, id_)
             self._start(self.policy.new_belief(self._belief.room))
             for other in rows:
@@ -267,7 +302,7 @@ class Agent:
         It is not the probability that the action is the best for the person, which `best` returns.
         """
         if self._duels:
-            _only_duels()
+            only_duels()
         indices = self.policy.indices(allowed)
         with self._lock:
             return self.policy._probabilities(self._belief, indices)
@@ -312,19 +347,8 @@ class Agent:
         >>> newer.rounds, dropped
         (1, {'jam': 1})
         """
-        policy = self.policy.with_model(model)
         with self._lock:
-            self.log.require_all("they cannot be moved to another model")
-            outcomes, asked = self.outcomes, self.asked
-            ids = {place: key for key, (place, *_) in self.log.ids.items()}
-        fresh = Agent(policy, seed=self.seed, person=self.person, asked=asked)
-        dropped: dict[Label, int] = {}
-        for place, row in enumerate(outcomes):
-            unknown = {label for label in (row if self._duels else row[:1]) if label not in model.index}
-            dropped |= {label: dropped.get(label, 0) + 1 for label in unknown}
-            if not unknown:
-                fresh._add(*fresh.log.checked(*row), ids.get(place))
-        return fresh, dropped
+            return over_model(self, model)
 
     def to_json(self, *, with_model: bool = True, outcomes: bool = True) -> str:
         """Return the agent as JSON; `Agent.from_json` then gives the same next actions.
@@ -344,27 +368,12 @@ class Agent:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle without the compiled functions."""
         with self._lock:
-            belief = deepcopy(self._belief)
+            belief = self._belief.copy()
             build = partial(Agent, seed=self.seed, person=self.person, asked=self.asked, belief=belief)
-            state = self.log.rows(), dict(self.log.ids), self.log.missing
-        return build, (self.policy,), state
+            return build, (self.policy,), (self.log.copy(), dict(self._decisions))
 
-    def __setstate__(self, state: tuple[list[Any], dict[Hashable, Any], int]) -> None:
-        rows, ids, missing = state
-        for row in rows:
-            self.log.add(*row)
-        self.log.ids, self.log.missing = ids, missing
+    def __setstate__(self, state: tuple[OutcomeLog, dict[str, Decision]]) -> None:
+        self.log, self._decisions = state
 
     def __repr__(self) -> str:
         return f"Agent({self.policy!r}, seed={self.seed}, person={self.person!r}, rounds={self.rounds})"
-
-
-def _only_duels() -> Never:
-    raise NotSupported("this policy learns from duels; use ask_pair() and tell_duel(winner, loser)")
-
-
-def _only_rewards() -> Never:
-    raise NotSupported(
-        "this policy learns from rewards; use ask() and tell(action, reward), or a policy for duels such as "
-        "LpbDuel(model)"
-    )

@@ -1,6 +1,5 @@
 """Explanations of a belief: posterior, expected rewards and forecasts in readable form."""
 
-from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate, groupby
 
@@ -8,8 +7,9 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.kernels import layout
+from lpbandits.notebook import Shown
 from lpbandits.policies import Belief, Policy
-from lpbandits.text import display
+from lpbandits.text import display, pluralize
 from lpbandits.typing import FloatArray, Json, Label
 
 QUANTILE = 1.2815515655446004
@@ -49,15 +49,18 @@ class StateFit:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Expected next reward of an action, and its 80 % prediction interval."""
+    """Expected next reward of an action, and its 80 % prediction interval, within the model's `reward_range`.
+
+    A range that does not hold the person's mean rewards is extended to them.
+    """
 
     mean: float
     low: float
     high: float
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """An explained belief: tried actions with count and mean reward, and the states, most probable first.
 
     For a policy without states that predicts rewards, such as `Taste`, `forecasts` of all actions, best first, replace
@@ -93,6 +96,10 @@ class Explanation:
             "forecasts": [{"action": a, **asdict(forecast)} for a, forecast in self.forecasts.items()],
         }
 
+    def __repr__(self) -> str:
+        what = pluralize(len(self.states), "state") if self.states else pluralize(len(self.forecasts), "forecast")
+        return f"<Explanation: {pluralize(len(self.tried), 'tried action')}, {what}>"
+
     def __str__(self) -> str:
         lines = [
             "tried: "
@@ -122,7 +129,7 @@ def expected(policy: Policy, belief: Belief) -> FloatArray:
     """
     if not isinstance(policy, Policy):
         raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
-    return policy.expected(deepcopy(Belief.checked(policy, belief)))
+    return policy.expected(Belief.checked(policy, belief).copy())
 
 
 def explain(policy: Policy, belief: Belief) -> Explanation:
@@ -144,9 +151,12 @@ def _forecasts(policy: Policy, belief: Belief) -> dict[Label, Forecast]:
     """Return forecasts of all actions, best first."""
     means = policy.expected(belief)[0]
     half = QUANTILE * policy.predictive_sd(belief)
+    lowest, highest = policy.model.reward_range or (-np.inf, np.inf)
+    tried = belief.slots[layout.SUM, : belief.tried] / belief.slots[layout.COUNT, : belief.tried]
+    lowest, highest = min([lowest, *tried.tolist()]), max([highest, *tried.tolist()])
+    bounds = np.clip([means, means - half, means + half], lowest, highest)
     return {
-        policy.model.actions[a]: Forecast(float(means[a]), float(means[a] - half[a]), float(means[a] + half[a]))
-        for a in np.argsort(-means, kind="stable").tolist()
+        policy.model.actions[a]: Forecast(*bounds[:, a].tolist()) for a in np.argsort(-means, kind="stable").tolist()
     }
 
 

@@ -40,6 +40,12 @@ class OutcomeLog:
         if id_ is not None:
             self.ids[_checked_id(id_)] = (len(self.actions) - 1, action, outcome)
 
+    def copy(self) -> "OutcomeLog":
+        """Return an independent copy."""
+        out = OutcomeLog(self._policy, self.missing)
+        out.actions, out.outcomes, out.ids = self.actions.copy(), self.outcomes.copy(), self.ids.copy()
+        return out
+
     def rows(self) -> list[Row]:
         """Return the outcomes in order."""
         return list(zip(self.actions, self.outcomes, strict=True))
@@ -62,9 +68,20 @@ class OutcomeLog:
         if before[1:] != (action, outcome):
             raise InvalidInput(
                 f"id {validate.short_repr(id_)} already belongs to {self._described(before[1:])}, got "
-                f"{self._described((action, outcome))}; retract the first, or use a new id"
+                f"{self._described((action, outcome))}; retract the first with retract(id={validate.short_repr(id_)}), "
+                "or use a new id"
             )
         return True
+
+    def row_of(self, id_: Hashable) -> Row:
+        """Return the row of the outcome with this id."""
+        entry = self.ids.get(_checked_id(id_))
+        if entry is None:
+            raise InvalidInput(
+                f"id must be that of a reported outcome, got {validate.short_repr(id_)}; it was not reported, or is "
+                "already retracted"
+            )
+        return entry[1:]
 
     def require_all(self, consequence: str) -> None:
         """Raise `NotSupported` if outcomes are missing."""

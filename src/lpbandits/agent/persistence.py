@@ -3,6 +3,8 @@
 import json
 from typing import TYPE_CHECKING
 
+from lpbandits import validate
+from lpbandits.agent.record import restored_decisions, saved_decisions
 from lpbandits.errors import FileFormatError
 from lpbandits.io.json import digest, parse_json
 from lpbandits.model import PreferenceModel
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
     from lpbandits.agent.agent import Agent
 
 FORMAT = "lpbandits-agent"
-VERSION = 3
+VERSIONS = (3, 4)
+"""An agent is written in the lowest version that has all its fields; version 4 adds `decisions`."""
 SOURCE = "the saved agent"
 
 
@@ -23,7 +26,7 @@ def agent_to_json(agent: "Agent", *, with_model: bool, outcomes: bool) -> str:
     policy, log = agent.policy, agent.log
     content: Json = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": 4 if agent._decisions else 3,
         "policy": policy.to_dict(),
         "model_sha256": policy.model.sha256,
         "seed": agent.seed,
@@ -33,6 +36,8 @@ def agent_to_json(agent: "Agent", *, with_model: bool, outcomes: bool) -> str:
         "outcomes": [list(row) for row in agent.outcomes] if outcomes and not log.missing else None,
         "ids": [[key, at, *log.named((a, x))] for key, (at, a, x) in log.ids.items()],
     }
+    if agent._decisions:
+        content["decisions"] = saved_decisions(agent)
     if with_model:
         content["model"] = policy.model.to_dict()
     content["sha256"] = digest(content)
@@ -44,10 +49,10 @@ def agent_from_json(agent_class: "type[Agent]", text: str, model: PreferenceMode
     content = parse_json(text, SOURCE)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FileFormatError(f"{SOURCE} must have 'format' '{FORMAT}'")
-    if content.get("version") != VERSION:
+    if not any(validate.is_exactly(content.get("version"), version) for version in VERSIONS):
         raise FileFormatError(
-            f"the agent has format version {content.get('version')!r}; this lpbandits reads version {VERSION}: load "
-            "it with the lpbandits that saved it"
+            f"the agent has format version {content.get('version')!r}; this lpbandits reads versions {VERSIONS[0]} to "
+            f"{VERSIONS[-1]}: load it with the lpbandits that saved it"
         )
     if digest({key: value for key, value in content.items() if key != "sha256"}) != content.get("sha256"):
         raise FileFormatError(f"{SOURCE} was altered: its content does not match its sha256")
@@ -65,4 +70,5 @@ def agent_from_json(agent_class: "type[Agent]", text: str, model: PreferenceMode
         for label, outcome in rows or ():
             agent._add(*agent.log.checked(label, outcome))
         agent.log.restore_ids(content["ids"])
+        agent._decisions = restored_decisions(agent, content.get("decisions", ()))
     return agent

@@ -51,7 +51,10 @@ def root(
     version: bool = typer.Option(False, "--version", help="Show the version.", callback=_show_version, is_eager=True),
     debug: bool = typer.Option(False, "--debug", help="Show tracebacks."),
 ) -> None:
-    """Latent preference bandits: personal decisions from preference orderings."""
+    """Latent preference bandits: personal decisions from preference orderings.
+
+    Start with `lpb demo`; or with `lpb data example`, which prints the next command.
+    """
 
 
 class _Stopped(BaseException):

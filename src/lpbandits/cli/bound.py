@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
+from lpbandits.cli.screen import COMPILES, print_json, print_report, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput
 
 NOT_OF_MODELS = ("states", "actions", "people", "gap", "seed", "policies", "rounds", "repeats", "against", "threads")
@@ -31,6 +31,7 @@ def bound(
     model: Path | None = typer.Option(None, help="Model file; one person per state replaces the random people."),
     state: int | None = typer.Option(None, help="Only the person of this state (with --model)."),
     means: str = typer.Option("", help="Means of the person, separated by commas (with --model and --state)."),
+    plugin: options.Plugins = None,
     threads: int | None = typer.Option(None, help="Threads; default all cores. Does not change results."),
     out: options.ReportFolder = None,
     as_json: options.AsJson = False,
@@ -46,6 +47,7 @@ def bound(
     from lpbandits.views.bound_report import bound_table, content_of, described, save_bounds
     from lpbandits.worlds import SyntheticWorld
 
+    options.load_plugins(plugin)
     axes = [validate.as_choice(axis, "against", AXES) for axis in options.split_list(against)]
     names = options.split_list(policies)
     try:
@@ -62,7 +64,7 @@ def bound(
     run = partial(bound_world, people=people, seed=seed, policies=names, rounds=rounds, repeats=repeats)
     if out is not None:
         as_folder(out)
-    with progress_bar("computing") as report:
+    with progress_bar(f"computing ({COMPILES})") as report:
         if model is not None:
             bounds = bound_model(PreferenceModel.load(model), state=state, means=own_means or None, noise=noise)
         else:

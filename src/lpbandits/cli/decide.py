@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import print_json, print_table, progress_bar, say
+from lpbandits.cli.screen import COMPILES, print_json, print_table, progress_bar, say
 from lpbandits.text import display, pluralize, significant
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def decide(
     action: str | None = typer.Option(None, help="Column of the action; found by its name by default."),
     rating: str | None = typer.Option(None, help="Column of the reward; found by its name by default."),
     seed: options.Seed = 0,
+    plugin: options.Plugins = None,
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",
     address: options.Address = None,
@@ -68,13 +69,14 @@ def decide(
     from lpbandits.model import PreferenceModel
     from lpbandits.policies.choose import choose_policy
 
+    options.load_plugins(plugin)
     chosen_workers = options.workers_of(jobs, backend, address)
     chosen = choose_policy(
         PreferenceModel.load(model), policy, rewards=rewards, noise=noise, rounds=rounds, explore=explore
     )
     if policy == "auto" and not as_json:
         typer.echo(f"note: policy {chosen.name}: {display(chosen.why, None)}", err=True)
-    with progress_bar("deciding (the first run also compiles)") as report:
+    with progress_bar(f"deciding ({COMPILES})") as report:
         summary = decide_file(
             chosen,
             history,
@@ -103,7 +105,7 @@ def _show(summary: "Summary") -> None:
             for row in summary.first.rows()
         ]
         title = f"First {len(rows)} of {pluralize(summary.people, 'decision')} (--out writes all)"
-        print_table(title, summary.first.columns, rows)
+        print_table(title, summary.first.columns, rows, spare=("runner_up", "runner_up_name", "action"))
         say("")
     rows = [[display(one["name"]), f"{one['people']:,}", f"{one['share']:.1%}"] for one in summary.chosen]
     title = f"{summary.decided:,} of {pluralize(summary.people, 'person', 'people')}, by {summary.policy}"

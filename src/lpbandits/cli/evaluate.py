@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
+from lpbandits.cli.screen import COMPILES, print_json, print_report, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput, LpbError
 from lpbandits.text import LINE, display
 
@@ -54,6 +54,7 @@ def evaluate(
     min_action: options.MinAction = 0,
     unpack_limit: options.UnpackLimit = None,
     seed: int = typer.Option(0, help="Random seed of the split and the policies."),
+    plugin: options.Plugins = None,
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",
     address: options.Address = None,
@@ -71,6 +72,7 @@ def evaluate(
     from lpbandits.io.atomic import as_folder, check_writable
     from lpbandits.model import PreferenceModel
 
+    options.load_plugins(plugin)
     chosen_workers = options.workers_of(jobs, backend, address)
     loaded = None if model is None else PreferenceModel.load(model)
     if model is not None:
@@ -78,7 +80,7 @@ def evaluate(
     if out is not None:
         as_folder(out)
     log, seconds = options.read_log(ratings, **options.read_options(context))
-    with progress_bar() as report:
+    with progress_bar(note=COMPILES) as report:
         evaluation = run(
             log,
             model=loaded,
@@ -141,14 +143,15 @@ def _show(evaluation: "Evaluation", out: Path | None, model: Path | None) -> Non
     from lpbandits.views.evaluation_report import describe, group_table, loss_summary, score_table
 
     rule = "Scores: 0 is a person's mean rating, 1 is one standard deviation above it."
-    print_table(describe(evaluation), *score_table(evaluation), note=rule)
+    columns, rows = score_table(evaluation)
+    print_table(describe(evaluation), columns, rows, note=rule, spare=("± se", *columns[1:-4]))
     if evaluation.candidate is not None:
         title = f"\nGain of {evaluation.subject} by group"
         print_table(title, *group_table(evaluation), note=loss_summary(evaluation))
     for note in evaluation.warnings:
-        say(f"note: {display(note, LINE)}", style="yellow")
+        say(f"note: {display(options.known_only(note), LINE)}", style="yellow")
     for name, why in evaluation.left_out.items():
-        say(f"not evaluated: {titled(name)}: {display(why, LINE)}", style="yellow")
+        say(f"not evaluated: {titled(name)}: {display(options.known_only(why), LINE)}", style="yellow")
     say(f"\n{evaluation.verdict}", style="bold")
     print_report(out)
     if model is not None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import print_json, print_table, progress_bar, say
+from lpbandits.cli.screen import COMPILES, SPARE, print_json, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput
-from lpbandits.text import LINE, display, pluralize, size_text
+from lpbandits.text import LINE, display, pluralize, share_text, size_text
 
 if TYPE_CHECKING:
     from lpbandits.fit import Fit
@@ -120,8 +120,8 @@ def fit(
         options.note_layout(log.layout, layout)
         note = slow_note(log) if method == "em" else None
         if note:
-            typer.echo(f"note: {note}", err=True)
-        with progress_bar() as report:
+            typer.echo(f"note: {options.known_only(note)}", err=True)
+        with progress_bar(note=COMPILES) as report:
             result = fit_states(
                 log,
                 estimator,
@@ -151,18 +151,17 @@ def fit(
 
 def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | None) -> None:
     from lpbandits.inspection.facts import noise_line, taste_lines
-    from lpbandits.inspection.inspect import CURVE_NOTE, PAIR_NOTE, curve_table, inspect_model, state_table
+    from lpbandits.inspection.inspect import CURVE_NOTE, PAIR_NOTE, curve_table, inspect, state_table
 
     report = result.report
     say(
-        f"{report.ratings:,} ratings by {report.people:,} people of {report.actions:,} actions, "
-        f"{report.comparisons:,.0f} comparisons",
+        f"{report.sizes}, {pluralize(round(report.comparisons), 'comparison')}",
         style="bold",
     )
     for reason, count in report.dropped.items():
         if count:
-            say(f"  dropped {reason.replace('_', ' ').replace('below min ', 'below --min-')}: {count:,}")
-    inspection = inspect_model(result.model, top=4)
+            say(f"  dropped {reason.replace('_', ' ').replace('min ', '--min-')}: {count:,}")
+    inspection = inspect(result.model, top=4)
     if inspection.fit.curve:
         print_table(
             "\nHow many states?",
@@ -170,7 +169,7 @@ def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | No
             note=f"{CURVE_NOTE} lpb inspect --out draws the curve.",
         )
     title = f"\n{pluralize(report.states, 'state')}, by {report.method}"
-    print_table(title, *state_table(inspection), note=PAIR_NOTE)
+    print_table(title, *state_table(inspection), note=PAIR_NOTE, spare=SPARE)
     heldout = "not computed: too few people"
     if report.heldout_log_likelihood is not None:
         heldout = (
@@ -181,15 +180,15 @@ def _show(result: "Fit", ratings: Path, out: Path | None, assignments: Path | No
     say(
         f"\nLog-likelihood per comparison: {report.log_likelihood:.4f} (chance level: -0.6931)\n"
         f"Log-likelihood on held-out people: {heldout}\n"
-        f"The states explain {report.count_variance_explained:.0%} of the variance of people's number of ratings and "
-        f"{report.mean_variance_explained:.0%} of their mean rating (lower is better)"
+        f"The states explain {share_text(report.count_variance_explained)} of the variance of people's number of "
+        f"ratings and {share_text(report.mean_variance_explained)} of their mean rating (lower is better)"
     )
     if report.named:
         say(f"Names: {report.named:,} of {pluralize(report.actions, 'action')}")
     for line in [*noise_line(inspection.noise), *taste_lines(inspection.taste)]:
         say(line)
     for warning in report.warnings:
-        say(f"warning: {display(warning, LINE)}", style="yellow")
+        say(f"warning: {display(options.known_only(warning), LINE)}", style="yellow")
     longest = {stage.replace(", ", " "): seconds for stage, seconds in report.seconds.items() if seconds >= 0.1}
     parts = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in longest.items())
     say(f"{sum(report.seconds.values()):.1f} s" + (f": {parts}" if parts else ""), style="dim")

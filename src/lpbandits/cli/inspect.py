@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
-from lpbandits.text import LINE, display, pluralize, unique_labels
+from lpbandits.cli.screen import SPARE, print_json, print_report, print_table, progress_bar, say
+from lpbandits.text import LINE, display, unique_labels
 
 if TYPE_CHECKING:
     from lpbandits.inspection.inspect import Inspection
@@ -29,12 +29,12 @@ def inspect(
     """
     from lpbandits.data.names import name_actions, read_names
     from lpbandits.inspection.facts import TASTE_NOTE, taste_lines, taste_table, verdict_lines, warning_lines
-    from lpbandits.inspection.inspect import inspect_model
+    from lpbandits.inspection.inspect import inspect as run
     from lpbandits.model import PreferenceModel
 
     new_names = None if names is None else read_names(names)
     loaded = PreferenceModel.load(model)
-    inspection = inspect_model(loaded, top=top, names=new_names)
+    inspection = run(loaded, top=top, names=new_names)
     for note in name_actions(loaded.actions, new_names).warnings:
         typer.echo(f"warning: {display(note, LINE)}", err=True)
     if out is not None:
@@ -55,7 +55,7 @@ def inspect(
         if inspection.taste.directions:
             print_table("\nStrongest taste factors", *taste_table(inspection.taste), note=TASTE_NOTE)
     for warning in warning_lines(inspection.fit):
-        say(f"warning: {warning}", style="yellow")
+        say(f"warning: {options.known_only(warning)}", style="yellow")
     if out is not None:
         say("")
     print_report(out)
@@ -65,10 +65,7 @@ def _show_states(inspection: "Inspection", source: str) -> None:
     from lpbandits.inspection.facts import fit_lines, noise_line
     from lpbandits.inspection.inspect import place_note, place_table, state_table
 
-    sizes = f"{pluralize(len(inspection.states), 'state')}, {pluralize(inspection.actions, 'action')}"
-    if inspection.fit.people is not None:
-        sizes += f", fitted to {pluralize(inspection.fit.people, 'person', 'people')}"
-    print_table(f"{source}: {sizes}", *state_table(inspection))
+    print_table(f"{source}: {inspection.sizes}", *state_table(inspection), spare=SPARE)
     if any(s.unknown for s in inspection.states):
         say("Actions never compared in a state are left out of its lists and of everything below.", style="dim")
     if inspection.silence:

@@ -4,6 +4,7 @@ import os
 import re
 import time
 from collections.abc import Iterable
+from contextvars import ContextVar
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,12 +13,20 @@ import typer
 from typer.core import TyperCommand
 
 from lpbandits.cli.screen import progress_bar
-from lpbandits.errors import InvalidInput
+from lpbandits.errors import InvalidInput, LpbError
 from lpbandits.text import display
 
 if TYPE_CHECKING:
     from lpbandits.data import Ratings
     from lpbandits.parallel import Workers
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+"""An option in a text."""
+
+REMARK = re.compile(r" ?\(([^()]*)\)")
+"""A remark in brackets: messages of the library name options of commands there."""
+
+_known: ContextVar[frozenset[str] | None] = ContextVar("options of the running command", default=None)
 
 Jobs = Annotated[
     int | None,
@@ -44,6 +53,15 @@ EscapeFormulas = Annotated[
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 ReportFolder = Annotated[Path | None, typer.Option(help="Output folder for tables, charts and an HTML report.")]
+
+Plugins = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--plugin",
+        metavar="<path>",
+        help="Python file that registers policies, worlds or figures, which can then be named; can be repeated.",
+    ),
+]
 
 Names = Annotated[
     Path | None,
@@ -90,6 +108,24 @@ def workers_of(jobs: int | None, backend: str, address: str | None) -> "int | Wo
     return Workers(jobs, backend, address)  # type: ignore[arg-type] # validated there
 
 
+def known_only(text: str) -> str:
+    """Leave out the remarks in brackets that name an option which the running command does not have."""
+    known = _known.get()
+
+    def kept(match: re.Match[str]) -> str:
+        return match[0] if known is None or "lpb " in match[1] or known.issuperset(OPTION.findall(match[1])) else ""
+
+    return REMARK.sub(kept, text)
+
+
+def load_plugins(paths: Iterable[Path] | None) -> None:
+    """Run the files of `--plugin`."""
+    from lpbandits.register import load_plugin
+
+    for path in paths or ():
+        load_plugin(path)
+
+
 def split_list(text: str) -> list[str]:
     """Return the items of a comma-separated list.
 
@@ -132,7 +168,7 @@ def read_log(source: Path, **options: Any) -> "tuple[Ratings, float]":
 def note_layout(layout: str, requested: str) -> None:
     """Print the detected layout to stderr if it is not one rating per row."""
     if requested == "auto" and layout in _LAYOUTS:
-        typer.echo(f"note: read as {layout}: {_LAYOUTS[layout]} (see --layout)", err=True)
+        typer.echo(known_only(f"note: read as {layout}: {_LAYOUTS[layout]} (see --layout)"), err=True)
 
 
 def read_options(context: typer.Context) -> dict[str, Any]:
@@ -156,7 +192,21 @@ def number_of_states(text: str) -> "int | Literal['auto']":
 
 
 class Command(TyperCommand):
-    """A command that explains how to pass many files when the shell has expanded a pattern."""
+    """A command that explains how to pass many files when the shell has expanded a pattern.
+
+    Its errors name only its own options.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        before = _known.set(frozenset(name for one in self.params for name in (*one.opts, *one.secondary_opts)))
+        try:
+            return super().invoke(ctx)
+        except LpbError as error:
+            error.args = (known_only(str(error)),)
+            raise
+        finally:
+            _known.reset(before)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reject extra arguments with a hint."""

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import print_json, print_table, progress_bar, say
+from lpbandits.cli.screen import COMPILES, print_json, print_table, progress_bar, say
 from lpbandits.text import LINE, display
 
 
@@ -20,6 +20,7 @@ def reproduce(
     draws: int | None = typer.Option(None, help="Draws of the orderings; default 3 to 48 by figure, 2 with --quick."),
     people: int | None = typer.Option(None, help="People per state; default 50, 10 with --quick."),
     rounds: int = typer.Option(200, help="Rounds per person."),
+    plugin: options.Plugins = None,
     jobs: int | None = typer.Option(None, help="Worker processes; default one per core. Does not change results."),
     backend: options.Backend = "processes",
     address: options.Address = None,
@@ -40,6 +41,7 @@ def reproduce(
     from lpbandits.paper.spec import FULL, QUICK
     from lpbandits.parallel import Workers
 
+    options.load_plugins(plugin)
     if show:
         _show_list(listing(), as_json=as_json)
         return
@@ -48,7 +50,7 @@ def reproduce(
     sizes = {"rounds": rounds, "draws": draws, "people": people}
     counts: Any = {name: validate.as_count(value, name) for name, value in sizes.items() if value is not None}
     size = replace(QUICK if quick else FULL, **counts)
-    with progress_bar("reproducing") as report:
+    with progress_bar(f"reproducing ({COMPILES})") as report:
         done = run(
             figures or [],
             out=out,
@@ -81,7 +83,7 @@ def _show_list(figures: list[dict[str, Any]], *, as_json: bool) -> None:
         print_json({"figures": figures})
         return
     columns = ["name", "shows", "settings", "draws", "data"]
-    for group, title in (("paper", "Figures of the paper"), ("beyond", "Beyond the paper")):
+    for group, title in (("paper", "Figures of the paper"), ("beyond", "\nBeyond the paper")):
         rows = []
         for figure in (figure for figure in figures if figure["group"] == group):
             data = "–" if figure["needs_data"] is None else f"MovieLens {figure['needs_data']}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import print_json, print_report, print_table, progress_bar, say
+from lpbandits.cli.screen import COMPILES, print_json, print_report, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput
 from lpbandits.text import display
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from lpbandits.worlds import World
 
 DEFAULT = {"rewards": "lpbts,mts,ts,ts-top", "duels": "lpb-duel,double-ts"}
+SPARE = ("knows", "median", "sd", "5-95 %")
+"""Columns of a comparison that a narrow terminal does not show."""
+
 WORLD_OPTIONS = (
     *("states", "actions", "scale", "gap", "jitter", "noise", "base", "spread", "gaps", "swap"),
     *("model_error", "assumed_noise", "noise_family", "model", "rewards", "log", "least"),
@@ -80,7 +83,10 @@ def simulate(
         show_default="the model's, else gaussian",
         help="Family of the rewards, with --model: **gaussian**, **bernoulli** or **poisson**.",
     ),
-    settings: list[str] = typer.Option([], "--set", help="Further setting of the world, name=value; can be repeated."),
+    settings: list[str] = typer.Option(
+        [], "--set", metavar="<name=value>", help="Further setting of the world; can be repeated."
+    ),
+    plugin: options.Plugins = None,
     jobs: options.Jobs = None,
     backend: options.Backend = "processes",
     address: options.Address = None,
@@ -97,6 +103,7 @@ def simulate(
     from lpbandits.simulation import simulate as run
     from lpbandits.worlds import DuellingWorld
 
+    options.load_plugins(plugin)
     chosen_workers = options.workers_of(jobs, backend, address)
     validate.as_choice(feedback, "feedback", DEFAULT)
     duels = feedback == "duels"
@@ -108,7 +115,7 @@ def simulate(
         place = DuellingWorld(place, comparison)
     if out is not None:
         as_folder(out)
-    with progress_bar("simulating (the first run also compiles)") as report:
+    with progress_bar(f"simulating ({COMPILES})") as report:
         results = run(
             place,
             options.split_list(DEFAULT[feedback] if policies is None else policies),
@@ -132,9 +139,9 @@ def simulate(
         print_json(results.to_dict())
         return
     from lpbandits.views.tables import comparison as table_of
-    from lpbandits.views.tables import described
+    from lpbandits.views.tables import comparison_note, described
 
-    print_table(described(results), *table_of(results))
+    print_table(described(results), *table_of(results), note=comparison_note(results), spare=SPARE)
     people = len(next(iter(results.policies.values())).people["regret"])
     decisions = people * results.settings["rounds"] * len(results.policies)
     say(f"\n{decisions:,} decisions in {results.seconds:.2f} s", style="dim")
@@ -153,16 +160,16 @@ def demo(
     """
     from lpbandits.io.atomic import as_folder
     from lpbandits.views.comparison_report import findings, run_demo
-    from lpbandits.views.tables import comparison, described
+    from lpbandits.views.tables import comparison, comparison_note, described
 
     as_folder(out)
-    with progress_bar("simulating (the first run also compiles)") as report:
+    with progress_bar(f"simulating ({COMPILES})") as report:
         by_scale = run_demo(out, seed=seed, draws=draws, progress=report)
     if as_json:
         print_json({scale: results.to_dict() for scale, results in by_scale.items()})
         return
     for results in by_scale.values():
-        print_table(described(results), *comparison(results))
+        print_table(described(results), *comparison(results), note=comparison_note(results), spare=SPARE)
         say("")
     for sentence in findings(by_scale):
         say(f"• {sentence}")

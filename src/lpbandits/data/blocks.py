@@ -92,7 +92,7 @@ class Blocks:
             return log if len(people) == len(log.people) else log.subset(people)
         offsets = offsets_of(log.counts[people])
         n_ratings = int(offsets[-1])
-        remedy = "use --method two-stage, which processes one block at a time, or fewer people"
+        remedy = "use TwoStage, which processes one block at a time (--method two-stage), or fewer people"
         self.budget.check(f"{n_ratings:,} ratings in memory at once", BYTES_PER_SELECTED_RATING * n_ratings, remedy)
         chosen = np.zeros(len(log.people), dtype=np.bool_)
         chosen[people] = True

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpbandits import validate
-from lpbandits.data.ratings import Ratings, hash_of, offsets_of
+from lpbandits.data.ratings import Ratings, hash_of, offsets_of, sizes_of
 from lpbandits.errors import InvalidInput
 from lpbandits.limits import peak_bytes
 from lpbandits.parallel import Executor
@@ -63,7 +63,7 @@ class ChunkedRatings:
         return int(self.counts.sum())
 
     def __repr__(self) -> str:
-        return f"<ChunkedRatings: {len(self)} by {len(self.people)} people of {len(self.actions)} actions>"
+        return f"<ChunkedRatings: {sizes_of(self)}>"
 
     def block(self, number: int) -> Ratings:
         """Return one block; its people are labelled by numbers."""

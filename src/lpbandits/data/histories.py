@@ -10,6 +10,7 @@ from lpbandits import validate
 from lpbandits.data.ratings import Ratings, offsets_of, positions, set_columns
 from lpbandits.errors import translate_errors
 from lpbandits.model import PreferenceModel
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
 
@@ -106,7 +107,7 @@ class Histories:
         return len(self.people)
 
     def __repr__(self) -> str:
-        return f"<Histories: {len(self.reward):,} outcomes of {len(self):,} people>"
+        return f"<Histories: {pluralize(len(self.reward), 'outcome')} of {pluralize(len(self), 'person', 'people')}>"
 
 
 def labels_of(actions: Any) -> tuple[Label, ...]:

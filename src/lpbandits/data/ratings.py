@@ -138,7 +138,7 @@ class Ratings:
         return len(self.rating)
 
     def __repr__(self) -> str:
-        return f"<Ratings: {len(self)} by {len(self.people)} people of {len(self.actions)} actions>"
+        return f"<Ratings: {sizes_of(self)}>"
 
     @cached_property
     def counts(self) -> IntArray:
@@ -273,3 +273,9 @@ def as_ratings(value: Any) -> Ratings:
             "or, for a fit, `with spill_ratings(…) as log`"
         )
     return value
+
+
+def sizes_of(log: Any) -> str:
+    """Return the numbers of ratings, people and actions of a log."""
+    people, actions = pluralize(len(log.people), "person", "people"), pluralize(len(log.actions), "action")
+    return f"{len(log):,} by {people} of {actions}"

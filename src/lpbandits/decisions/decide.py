@@ -15,16 +15,19 @@ from lpbandits.decisions.engine import Engine
 from lpbandits.decisions.kernels.allowance import NO_ACTIONS, DecisionBatch
 from lpbandits.decisions.kernels.deciding import Output
 from lpbandits.errors import InvalidInput, check_fork, translate_errors
+from lpbandits.io.frames import to_pandas
 from lpbandits.model import PreferenceModel
+from lpbandits.notebook import Shown
 from lpbandits.parallel import Workers
 from lpbandits.policies import Policy
 from lpbandits.progress import Progress
 from lpbandits.rng import addresses_of
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Label
 
 
 @dataclass(frozen=True, eq=False)
-class Decisions:
+class Decisions(Shown):
     """The decisions of `decide`, as arrays with one entry per person.
 
     Attributes
@@ -38,7 +41,8 @@ class Decisions:
     expected
         Expected reward of the action, averaged over states; NaN if nothing is known about the person.
     low, high
-        80 % prediction interval of the next reward; NaN if the noise is unknown.
+        80 % prediction interval of the next reward; NaN if the noise is unknown. It and `expected` stay within the
+        model's `reward_range`, extended to the person's mean rewards.
     model
         The model that the indices refer to.
     """
@@ -63,11 +67,15 @@ class Decisions:
         """
         return decision_table(labels_as_series("person", self.people), self, self.model)
 
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas frame; pyarrow is not needed."""
+        return to_pandas(self.table())
+
     def __len__(self) -> int:
         return len(self.people)
 
     def __repr__(self) -> str:
-        return f"<Decisions: {int((self.action >= 0).sum()):,} of {len(self):,} people>"
+        return f"<Decisions: {int((self.action >= 0).sum()):,} of {pluralize(len(self), 'person', 'people')}>"
 
 
 @translate_errors("deciding")

@@ -100,6 +100,7 @@ class Engine:
         tops = policy.limited(common) if policy.rule.top else NO_ACTIONS
         means = np.zeros((0, 0)) if model.means is None else np.array(model.means)
         noise = default_noise(policy) if self.noise is None else self.noise
+        lowest, highest = model.reward_range or (-math.inf, math.inf)
         max_tried = max(min(int(np.diff(batch.offsets).max(initial=0)), k), 1)
         output = Output.empty(people)
         kernel = kernel_of(policy)
@@ -114,7 +115,7 @@ class Engine:
                 policy.start_own,
                 batch,
                 Allowed(orders, common, self.exclude_seen, ranks, tops, *scratch),
-                Forecasting(means, model.prior, noise, QUANTILE, np.empty((2, max(k, m)))),
+                Forecasting(means, model.prior, noise, QUANTILE, lowest, highest, np.empty((2, max(k, m)))),
                 output,
                 policy.explore,
                 self.seed,

@@ -190,6 +190,6 @@ def open_history(
         if skipped["outcomes"] and not skip_unknown:
             raise InvalidInput(
                 f"action {validate.short_repr(first)} of the history is not one of the model's actions "
-                f"({pluralize(skipped['outcomes'], 'such row')}); correct them, or skip them with --unknown skip"
+                f"({pluralize(skipped['outcomes'], 'such row')}); correct them, or skip them (--unknown skip)"
             )
         yield History(people["person"], skipped, people["len"].to_numpy(), labels, table, rows.drop("row"))

@@ -123,6 +123,7 @@ def evaluate(
             left_out |= result.choice.left_out
             results.append(result)
     combined = Combined.of(results, contest.without(left_out))
+    typical = next(result for result in results if result.choice is combined.choice)
     widen = combined.widen
     scores = summarize(combined.scores, rounds=rounds, widen=widen)
     subject = Subject.of(combined, scores)
@@ -165,7 +166,7 @@ def evaluate(
         against=against,
         gaps=gaps,
         groups=groups_of(gaps, log.counts[combined.person], person_states, grouped_by, widen=widen),
-        chosen=combined.choice.to_dict(),
+        chosen=combined.choice.to_dict() | {"states": typical.known.model.n_states},
         left_out=left_out,
         warnings=[*source.notes, *repeated_people(log)],
         table=person_table(log, combined, person_states, scores),

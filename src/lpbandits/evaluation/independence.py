@@ -1,8 +1,11 @@
 """A warning if consecutive people of a log look like repeats of one, such as weekly rankings by one source."""
 
+import heapq
+
 import numpy as np
 
 from lpbandits.data.ratings import Ratings
+from lpbandits.text import natural_key
 from lpbandits.typing import FloatArray
 
 LAG = 5
@@ -24,6 +27,7 @@ def repeated_people(log: Ratings) -> list[str]:
     The squared distance of two people is over the actions that both rated, on each person's standardized ratings.
     Of independent people half are closer to the next one; if they are in groups (all of one clinic, then all of the
     next), a few more. Repeats of one person drift apart.
+    People are in the natural order of their labels: "week 2" before "week 10".
 
     Examples
     --------
@@ -32,10 +36,10 @@ def repeated_people(log: Ratings) -> list[str]:
     >>> repeated_people(Ratings.from_arrays(week, song, steps.ravel()))
     ['95% of the people are closer to the next person in the log than to the one 5 later, as if ...
     """
-    people = min(len(log.people), MAX_PEOPLE)
-    if people <= 2 * LAG:
+    people = heapq.nsmallest(MAX_PEOPLE, range(len(log.people)), key=lambda n: natural_key(log.people[n]))
+    if len(people) <= 2 * LAG:
         return []
-    near, far = (_distances(log, people, lag) for lag in (1, LAG))
+    near, far = (_distances(log.subset(np.array(people)), lag) for lag in (1, LAG))
     gaps = far - near[: len(far)]
     gaps = gaps[np.isfinite(gaps) & (gaps != 0.0)]
     share = float((gaps > 0.0).mean()) if len(gaps) else 0.0
@@ -48,9 +52,9 @@ def repeated_people(log: Ratings) -> list[str]:
     ]
 
 
-def _distances(log: Ratings, people: int, lag: int) -> FloatArray:
+def _distances(rows: Ratings, lag: int) -> FloatArray:
     """Return the mean squared difference of people n and n + lag over common actions; NaN without two of them."""
-    rows = log.subset(np.arange(people))
+    people = len(rows.people)
     values = rows.rating - rows.means[rows.owner]
     spread = np.sqrt(np.bincount(rows.owner, weights=values**2, minlength=people) / np.maximum(rows.counts, 1))
     ratings = rows.matrix(values / np.where(spread > 0, spread, np.inf)[rows.owner])

@@ -1,19 +1,24 @@
 """`Evaluation`: the result of an evaluation."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from lpbandits.data.ratings import Ratings, as_ratings
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.evaluation.fit_config import FitConfig
+from lpbandits.io.frames import to_pandas
 from lpbandits.model import PreferenceModel
+from lpbandits.notebook import Charted
 from lpbandits.parallel import Workers
 from lpbandits.policies import title_of
-from lpbandits.statistics import half_width
+from lpbandits.statistics import Difference
 from lpbandits.typing import FloatArray, Json
+
+Gain: TypeAlias = Difference
+"""A difference of scores."""
 
 TITLES = {"popular": "popularity", "item-knn": "item kNN", "ease": "EASE", "best-possible": "best possible"}
 """Titles that differ from the contestant's name or from the title of the registered policy."""
@@ -26,37 +31,6 @@ def titled(name: str) -> str:
     ('item kNN', 'lpbTS')
     """
     return TITLES.get(name, title_of(name))
-
-
-@dataclass(frozen=True)
-class Gain:
-    """A mean difference over people and its 95 % interval; the interval is None with too few people."""
-
-    mean: float
-    low: float | None
-    high: float | None
-
-    @classmethod
-    def of(cls, differences: FloatArray, *, widen: float = 1.0) -> "Gain":
-        """Return the mean of differences by person, with its interval; `widen` multiplies its width."""
-        mean, half = float(differences.mean()), half_width(differences, widen=widen)
-        return cls(mean, mean - half, mean + half) if math.isfinite(half) else cls(mean, None, None)
-
-    @property
-    def sign(self) -> int:
-        """1 if the interval lies above 0, −1 if below, else 0."""
-        if self.low is None or self.high is None:
-            return 0
-        return int(self.low > 0.0) - int(self.high < 0.0)
-
-    def __format__(self, form: str) -> str:
-        """Format the mean and the interval.
-
-        >>> f"{Gain(0.059, 0.044, 0.073):+.3f}", f"{Gain(-0.03, None, None):.3f}"
-        ('+0.059 [+0.044, +0.073]', '-0.030')
-        """
-        mean = f"{self.mean:{form}}"
-        return mean if self.low is None or self.high is None else f"{mean} [{self.low:{form}}, {self.high:{form}}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +74,7 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Charted):
     """Comparison of policies with popularity on held-out people of a log.
 
     `best` is a policy that is significantly better than popularity (see `verdict.best_of`), else "popular".
@@ -196,6 +170,10 @@ class Evaluation:
         scores: Json = {"z": {str(t): None for t in self.policies["popular"].z}, "se": None, "curve": []}
         scores["vs_popularity"] = {"mean": None, "low": None, "high": None}
         return {name: {"title": titled(name), "kind": "left out", **scores} for name in self.left_out}
+
+    def to_pandas(self) -> Any:
+        """Return the table of report people as a pandas frame; pyarrow is not needed."""
+        return to_pandas(self.table)
 
     def note(self) -> Json:
         """Return the summary that is stored in a model (`model.evaluation`)."""

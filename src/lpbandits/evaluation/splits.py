@@ -80,7 +80,7 @@ def splits(log: Ratings, *, least: int, seed: int, people: int | None = None) ->
     if len(eligible) < MIN_PEOPLE:
         most = int(log.counts.max(initial=0))
         if most < least:
-            remedy = "; with --repeats three are enough" if most >= MIN_RATINGS else ""
+            remedy = "; if actions may repeat (--repeats), three are enough" if most >= MIN_RATINGS else ""
             raise InvalidInput(
                 f"a replayed person must have at least {least} ratings, but no person has more than {most}{remedy}"
             )

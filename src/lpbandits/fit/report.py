@@ -19,6 +19,7 @@ from lpbandits.fit.taste.tuning import TasteFit
 from lpbandits.fit.uncertainty import expected_pairs_right, probability_above
 from lpbandits.model import PreferenceModel
 from lpbandits.model_fields import MAX_LOGIT_ERROR
+from lpbandits.notebook import Charted
 from lpbandits.progress import Stopwatch
 from lpbandits.text import pluralize, share_text
 from lpbandits.typing import IntArray, Json
@@ -46,7 +47,7 @@ MIN_CONFIDENCE = 0.9
 with a lower probability."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FitReport:
     """Summary of a fit.
 
@@ -111,9 +112,18 @@ class FitReport:
         """Return the report as a JSON object."""
         return asdict(self)
 
+    @property
+    def sizes(self) -> str:
+        """The numbers of ratings, people and actions."""
+        ratings, actions = pluralize(self.ratings, "rating"), pluralize(self.actions, "action")
+        return f"{ratings} by {pluralize(self.people, 'person', 'people')} of {actions}"
 
-@dataclass(frozen=True)
-class Fit:
+    def __repr__(self) -> str:
+        return f"<FitReport: {pluralize(self.states, 'state')} by {self.method}, {self.sizes}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Fit(Charted):
     """A fitted model and its report; the model's provenance repeats the report without times and memory."""
 
     model: PreferenceModel
@@ -192,6 +202,7 @@ class Fit:
             means=means.means,
             noise=means.noise,
             rewards=means.rewards,
+            reward_range=means.reward_range,
             popular=popular,
             taste=taste.taste,
             provenance={
@@ -204,6 +215,9 @@ class Fit:
             },
         )
         return cls(model, report)
+
+    def __repr__(self) -> str:
+        return repr(self.report).replace("FitReport", "Fit", 1)
 
 
 def _space(log: Blocks) -> Json:

@@ -41,6 +41,8 @@ class StateMeans(NamedTuple):
     noise: float
     rewards: str | None = None
     """"bernoulli" if all ratings are 0 or 1."""
+    reward_range: tuple[float, float] | None = None
+    """Lowest and highest rating."""
 
 
 def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | None = None) -> StateMeans:
@@ -75,7 +77,7 @@ def state_means(log: Ratings | Blocks, estimate: Estimate, threads: Threads | No
     noise = math.sqrt(squares / max(int(blocks.log.counts.sum()) - n_levels, 1))
     noise = min(max(noise, MIN_NOISE * ((high - low) or 1.0)), validate.MAX_ABS_VALUE)
     binary = highest <= 1 and all(are_counts for _, _, are_counts in ranges)
-    return StateMeans(means, noise, "bernoulli" if binary else None)
+    return StateMeans(means, noise, "bernoulli" if binary else None, (lowest, highest))
 
 
 def _block_range(block: Ratings, _: Threads) -> tuple[float, float, bool]:

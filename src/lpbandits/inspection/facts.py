@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpbandits.fit.provenance import Provenance
+from lpbandits.fit.taste.tuning import GREEDY
 from lpbandits.taste_model import TasteModel
 from lpbandits.text import LINE, display, pluralize
 from lpbandits.typing import Json, Label
@@ -45,6 +46,8 @@ class TasteView:
     factors: int
     numbers: dict[str, float]
     directions: tuple[Direction, ...]
+    greedy_rounds: int = GREEDY
+    """Maximum number of greedy rounds before the rewards of `coverage_greedy`."""
 
     @classmethod
     def of(cls, taste: TasteModel, names: Sequence[Label], top: int) -> "TasteView":
@@ -58,7 +61,7 @@ class TasteView:
             if ends and high[0][1] > low[0][1]:
                 directions.append(Direction(factor + 1, high, low))
         numbers = {key: float(x) for key, x in taste.about.items() if type(x) in (int, float) and abs(x) < 1e15}
-        return cls(taste.n_factors, numbers, tuple(directions))
+        return cls(taste.n_factors, numbers, tuple(directions), min(GREEDY, taste.n_actions // 2))
 
 
 def verdict_lines(evaluation: Json | None) -> list[str]:
@@ -116,13 +119,14 @@ def taste_lines(taste: TasteView | None) -> list[str]:
     if {"score", "score_without"} <= set(numbers):
         better = numbers["score"] - numbers["score_without"]
         who = f" of {numbers['heldout_people']:,.0f} held-out people" if "heldout_people" in numbers else ""
-        out += (
-            f"; log density per rating{who} {numbers['score']:.4f}, {abs(better):.4f} "
-            f"{'better' if better >= 0 else 'worse'} than without factors"
+        change = (
+            "no better" if abs(better) < MIN_GAIN / 2 else f"{abs(better):.4f} {'better' if better > 0 else 'worse'}"
         )
+        out += f"; log density per rating{who} {numbers['score']:.4f}, {change} than without factors"
     lines = [out]
     if {"level", "coverage"} <= set(numbers):
-        after = f", {numbers['coverage_greedy']:.1%} after 20 greedy rounds" if "coverage_greedy" in numbers else ""
+        rounds = pluralize(taste.greedy_rounds, "greedy round")
+        after = f", {numbers['coverage_greedy']:.1%} after up to {rounds}" if "coverage_greedy" in numbers else ""
         lines.append(
             f"Coverage of its {numbers['level']:.0%} intervals: {numbers['coverage']:.1%} in random order{after}."
         )

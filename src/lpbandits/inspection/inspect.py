@@ -1,4 +1,4 @@
-"""`inspect_model`: states, uncertainty, differences between states, taste model and provenance of a model.
+"""`inspect`: states, uncertainty, differences between states, taste model and provenance of a model.
 
 An `Inspection` holds labels unchanged, for programs; its tables hold them as displayed.
 """
@@ -9,13 +9,15 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.data.names import name_actions
 from lpbandits.errors import translate_errors
 from lpbandits.fit.provenance import Provenance
 from lpbandits.fit.uncertainty import LEVEL, expected_pairs_right, probability_above, rank_intervals
 from lpbandits.inspection.contrasts import NEVER, TIES, Contrasts, no_preference_reasons, percent
 from lpbandits.inspection.facts import TasteView
-from lpbandits.model import PreferenceModel
-from lpbandits.text import display, share_text
+from lpbandits.model import PreferenceModel, as_model
+from lpbandits.notebook import Charted
+from lpbandits.text import display, pluralize, share_text
 from lpbandits.typing import IntArray, Json, Label
 
 PAIRS, FIRST, MEANS = "pairs right", "first above second", "mean rewards"
@@ -62,8 +64,8 @@ class OrderUncertainty:
     """Expected share of pairs of actions in the right order."""
 
 
-@dataclass(frozen=True)
-class Inspection:
+@dataclass(frozen=True, repr=False)
+class Inspection(Charted):
     """Summary of a model for display."""
 
     actions: int
@@ -90,6 +92,17 @@ class Inspection:
         """Keep the first `most` states and disagreements."""
         return replace(self, states=self.states[:most], contrasts=self.contrasts.first(most))
 
+    @property
+    def sizes(self) -> str:
+        """The numbers of states, of actions and, if known, of people."""
+        sizes = f"{pluralize(len(self.states), 'state')}, {pluralize(self.actions, 'action')}"
+        if self.fit.people is None:
+            return sizes
+        return f"{sizes}, fitted to {pluralize(self.fit.people, 'person', 'people')}"
+
+    def __repr__(self) -> str:
+        return f"<Inspection: {self.sizes}>"
+
     def to_dict(self) -> Json:
         """Return the inspection as a JSON object."""
         fit = self.fit
@@ -110,7 +123,7 @@ class Inspection:
 
 
 @translate_errors("inspecting a model")
-def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, str] | None = None) -> Inspection:
+def inspect(model: PreferenceModel, *, top: int = 5, names: Mapping[str, str] | None = None) -> Inspection:
     """Summarize a model.
 
     Parameters
@@ -128,16 +141,18 @@ def inspect_model(model: PreferenceModel, *, top: int = 5, names: Mapping[str, s
     Examples
     --------
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
-    >>> inspection = inspect_model(model, top=1)
+    >>> inspection = inspect(model, top=1)
     >>> disagreement = inspection.contrasts.disagreements[0]
     >>> inspection.states[1].top, disagreement.action, disagreement.spread
     (('drug B',), 'rest', 1.0)
     >>> [(pair.first, pair.second, pair.chance_first, pair.tells) for pair in inspection.contrasts.pairs]
     [('rest', 'drug B', (1.0, 0.0), 1.0)]
     """
-    top = min(validate.as_count(top, "top"), model.n_actions)
+    top = min(validate.as_count(top, "top"), as_model(model).n_actions)
+    name_actions(model.actions, names)  # validates the names
+    given = {str(label): name for label, name in (names or {}).items()}
     defaults = model.actions if model.names is None else model.names
-    action_names = [(names or {}).get(str(label), name) for label, name in zip(model.actions, defaults, strict=True)]
+    action_names = [given.get(str(label), name) for label, name in zip(model.actions, defaults, strict=True)]
     fit = Provenance.of(model)
     known = np.ones((model.n_states, model.n_actions), dtype=np.bool_)  # compared in the state
     for z, never_compared in enumerate(fit.never_compared):

@@ -13,12 +13,12 @@ from lpbandits import validate
 from lpbandits.datasets.movielens import locate, require
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.io.atomic import as_folder
-from lpbandits.io.paths import as_path
+from lpbandits.io.paths import PACKAGE, as_path
 from lpbandits.paper.claims import check_claims
 from lpbandits.paper.claims.check import Claim
 from lpbandits.paper.figures import FIGURES
 from lpbandits.paper.report import save_reproduction
-from lpbandits.paper.spec import FULL, GROUPS, Case, Figure, Size, load_case, store_case
+from lpbandits.paper.spec import FULL, GROUPS, Case, Figure, Run, Size, load_case, store_case
 from lpbandits.parallel import Workers, executor_for
 from lpbandits.progress import Progress
 from lpbandits.typing import Json
@@ -83,7 +83,7 @@ def reproduce(
     report = progress or (lambda *_: None)
     with executor_for(jobs, threads=threads, max_jobs=len(missing)) as executor:
         report("starting", len(finished), len(work))
-        tasks = ((figure.name, case, seed, executor.threads, figure.data_hash) for figure, case in missing)
+        tasks = ((_runner(figure), case, seed, executor.threads, figure.data_hash) for figure, case in missing)
         for number, (table, seconds) in executor.as_completed(run_case, tasks):
             figure, case = missing[number]
             store_case(folder, figure, case, seed, table, seconds)  # at once, so that interrupts lose no case
@@ -102,13 +102,21 @@ def reproduce(
     return Reproduction(tables, claims, skipped, recomputed, seconds, page)
 
 
-def run_case(name: str, case: Case, seed: int, threads: int, content: str | None) -> tuple[pl.DataFrame, float]:
+def _runner(figure: Figure) -> str | Run:
+    """Return the name of a figure of this package, which workers have, or the function of a plug-in."""
+    inside = getattr(figure.run, "__module__", PACKAGE).partition(".")[0] == PACKAGE
+    return figure.name if inside else figure.run
+
+
+def run_case(name: str | Run, case: Case, seed: int, threads: int, content: str | None) -> tuple[pl.DataFrame, float]:
     """Run one case in a worker; return its table and the seconds it took.
 
-    Workers look figures up by name because charts cannot be pickled. Data is not sent to workers: the dataset must be
-    installed there with the hash `content`.
+    Workers look figures up by name because charts cannot be pickled; a plug-in's is given by its function `run`. Data
+    is not sent to workers: the dataset must be installed there with the hash `content`.
     """
     started = time.perf_counter()
+    if callable(name):
+        return name(case.settings, seed, threads), time.perf_counter() - started
     figure = FIGURES[name]
     if figure.data is not None and (locate(figure.data) is None or figure.data_hash != content):
         raise InvalidInput(

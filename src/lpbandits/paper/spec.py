@@ -10,7 +10,7 @@ import io
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, TypeAlias, get_args
 
 import polars as pl
 
@@ -25,6 +25,10 @@ from lpbandits.views.charts.base import Chart
 Group = Literal["paper", "beyond"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 """Groups of figures: of the paper, and beyond it."""
+
+
+Run: TypeAlias = Callable[[Json, int, int | None], pl.DataFrame]
+"""A function of a case's settings, the seed and the number of threads that returns the case's table."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class Figure:
     title: str
     shows: str
     plan: Callable[[Size, int], dict[str, Json]]
-    run: Callable[[Json, int, int | None], pl.DataFrame]
+    run: Run
     chart: Callable[[pl.DataFrame], Chart]
     version: int = 1
     draws: int = 5

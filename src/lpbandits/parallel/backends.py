@@ -5,6 +5,8 @@ sums, and a job that cannot be pickled or loaded gives one error with its cause.
 """
 
 import contextlib
+import copyreg
+import importlib
 import logging
 import os
 import pickle
@@ -16,11 +18,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
 from lpbandits.errors import InvalidInput, ResourceError, StalledWarning, UncompiledWarning, reason
 from lpbandits.io.compressed import temporary_folder
+from lpbandits.io.paths import PACKAGE
 from lpbandits.parallel.executor import Executor, Job, run_job
 from lpbandits.parallel.signals import block_sigint, defer_signals
 
@@ -290,8 +294,16 @@ def pack(function: Callable[..., Any], job: Job) -> bytes:
     """Pickle a call; functions of a script or a notebook go by value, those of modules by name."""
     from joblib.externals.loky.backend.reduction import dumps  # noqa: PLC0415 - heavy, and only parallel work needs it
 
+    kind = type(sys.modules[PACKAGE])
+    if kind is not ModuleType:  # lazy_loader gives the package a type of its own, which cannot be pickled
+        copyreg.pickle(kind, _by_name)
     with _picklable("cannot pickle a job for", "define policies in a module, without open files or locks"):
         return bytes(dumps((function, job)))
+
+
+def _by_name(module: ModuleType) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+    """Pickle a module by its name."""
+    return importlib.import_module, (module.__name__,)
 
 
 def run_packed(call: bytes) -> bytes:

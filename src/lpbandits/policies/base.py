@@ -123,7 +123,8 @@ class Evidence:
     ordered: ClassVar[bool] = True
     """Whether `b.order` keeps the slots sorted by every state's order, as isotonic fits need."""
     batchable: ClassVar[bool] = False
-    """Whether `tell` equals `record` followed by `update_posterior`; many outcomes then need a single update."""
+    """Whether `tell` equals `record` followed by `update_posterior`; many outcomes then need a single update,
+    and packed beliefs hold neither scores nor posterior."""
     own_rows: ClassVar[int] = 0
     """Number of rows of `b.own`, with a column per state."""
     tell: ClassVar[Callable[..., int]]

@@ -1,11 +1,12 @@
 """`Belief`: the knowledge of a policy about one person, as plain arrays that can be saved and restored."""
 
+import math
 import struct
+import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,16 +14,27 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.kernels import layout
-from lpbandits.kernels.tally import place
+from lpbandits.kernels.calls import IMPOSSIBLE, NO_POSTERIOR, restoring
+from lpbandits.notebook import Shown
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, IntArray, Json, SlotArray
 
 if TYPE_CHECKING:
     from lpbandits.policies.policy import Policy
 
-MAGIC = b"LPB1"
-_HEAD = struct.Struct("<4s8sIIII")  # magic, policy id, tried actions, states, rows and columns of `own`
+ROOM = 8
+"""Number of tried actions that a new belief has room for; it grows when needed."""
+MAGIC = b"LPB2"
+_HEAD = struct.Struct("<4sI8sI")  # magic, checksum of all that follows it, belief id, number of tried actions
+_CHECKED = 8  # first byte of which the checksum is
+_MAGIC_1 = b"LPB1"  # of lpbandits up to 0.3
+_HEAD_1 = struct.Struct("<4s8sIIII")  # magic, policy id, tried actions, states, rows and columns of `own`
 _SLOTS = ("count", "sum", "spread")
 _STATES = ("score", "posterior")  # the other rows never change
+_OTHER = "belongs to another model, evidence or noise; give a policy with those of the policy that created it"
+_FAULTS = {IMPOSSIBLE: "its counts, sums or spreads are impossible", NO_POSTERIOR: "it gives no posterior"}
+_Saved = tuple[IntArray, FloatArray, FloatArray, FloatArray]
+"""Tried actions, and the saved arrays `slots`, `states` and `own`."""
 
 
 @contextmanager
@@ -38,11 +50,12 @@ def reading_saved(part: str) -> Iterator[None]:
         raise FileFormatError(f"the saved {part} is incomplete: {error!r}") from None
 
 
-@dataclass(eq=False)
-class Belief:
+@dataclass(eq=False, repr=False)
+class Belief(Shown):
     """The knowledge of a policy about one person; `lpbandits.kernels.layout` describes the arrays.
 
-    A belief belongs to one policy, which creates it (`policy.new_belief()`).
+    A policy creates it (`policy.new_belief()`). It depends on the model and the evidence, not on the rule or on
+    `explore`: every policy with the same model and evidence can use it.
 
     Examples
     --------
@@ -52,7 +65,7 @@ class Belief:
     >>> belief.tried, belief.states[layout.POSTERIOR].tolist()
     (0, [0.5, 0.5])
     >>> len(belief.pack()), Belief.unpack(policy, belief.pack()).tried
-    (53, 0)
+    (20, 0)
     """
 
     slots: FloatArray
@@ -60,24 +73,24 @@ class Belief:
     own: FloatArray
     order: SlotArray
     work: FloatArray
-    policy_id: bytes
+    id: bytes
     tried: int = 0
     own_is_saved: bool = True
+    states_are_saved: bool = True
 
     @classmethod
-    def new(cls, policy: "Policy", room: int = 8) -> "Belief":
+    def new(cls, policy: "Policy", room: int) -> "Belief":
         """Return the belief about a new person, with room for `room` tried actions."""
-        room = validate.as_count(room, "room")
         ordered = policy.ranks.shape[0] if policy.evidence.ordered or not policy.evidence.latent else 0
-        rows, columns = policy.scratch
         return cls(
             slots=np.zeros((layout.SLOT_ROWS, room)),
             states=policy.start_states.copy(),
             own=policy.start_own.copy(),
             order=np.zeros((1 + ordered, room), dtype=np.uint32),
-            work=np.zeros((layout.RULE_WORK + rows, max(room, columns))),
-            policy_id=policy.id,
+            work=_scratch(policy, room),
+            id=policy.belief_id,
             own_is_saved=not policy.evidence.derived,
+            states_are_saved=not policy.evidence.batchable,
         )
 
     @staticmethod
@@ -85,9 +98,17 @@ class Belief:
         """Return a belief; raise `InvalidInput` unless it is one of this policy, whose kernels index its arrays."""
         if not isinstance(belief, Belief):
             raise validate.invalid("belief", "a Belief", belief, "give Belief.unpack(policy, data)")
-        if belief.policy_id != policy.id:
-            raise InvalidInput("the belief belongs to another policy or model; give the policy that created it")
+        if belief.id != policy.belief_id:
+            raise InvalidInput(f"the belief {_OTHER}")
+        rows, columns = policy.scratch
+        if belief.work.shape[0] < layout.RULE_WORK + rows or belief.work.shape[1] < columns:
+            belief.work = _scratch(policy, belief.room)  # a policy with another rule created it
         return belief
+
+    def copy(self) -> "Belief":
+        """Return an independent copy."""
+        arrays = (self.slots.copy(), self.states.copy(), self.own.copy(), self.order.copy(), self.work.copy())
+        return Belief(*arrays, self.id, self.tried, self.own_is_saved, self.states_are_saved)
 
     @property
     def room(self) -> int:
@@ -104,11 +125,18 @@ class Belief:
         """Number of outcomes; a duel counts once for each of its two actions."""
         return int(self.slots[layout.COUNT, : self.tried].sum())
 
+    def __repr__(self) -> str:
+        states = self.states.shape[1]
+        parts = [pluralize(self.outcomes, "outcome"), pluralize(self.tried, "tried action")]
+        return f"<Belief: {', '.join([*parts, *([pluralize(states, 'state')] if states else [])])}>"
+
     def _grow(self) -> None:
         """Double the room; this replaces the arrays."""
-        more = ((0, 0), (0, self.room))
-        self.slots, self.order = np.pad(self.slots, more), np.pad(self.order, more)
-        self.work = np.zeros((self.work.shape[0], max(self.work.shape[1], self.room)))
+        room = self.room
+        slots, order = np.zeros((len(self.slots), 2 * room)), np.zeros((len(self.order), 2 * room), dtype=np.uint32)
+        slots[:, :room], order[:, :room] = self.slots, self.order
+        self.slots, self.order = slots, order
+        self.work = np.zeros((self.work.shape[0], max(self.work.shape[1], 2 * room)))
 
     def to_dict(self, labels: Sequence[Any]) -> Json:
         """Return a JSON object with actions by label; null is −∞, the score of an impossible state.
@@ -146,42 +174,26 @@ class Belief:
         return cls._restored(policy, np.array(actions, dtype=np.int64), slots.T, states, own)
 
     def pack(self) -> bytes:
-        """Return compressed bytes; before compression about 30 per tried action and 16 per state, plus `own`."""
-        m = self.states.shape[1]
-        own = self.own if self.own_is_saved else np.zeros((0, 0))
-        head = _HEAD.pack(MAGIC, self.policy_id, self.tried, m, *own.shape)
-        arrays = (self.order[0, : self.tried], self.slots[:, : self.tried], self.states[: len(_STATES)], own)
-        body = b"".join(np.ascontiguousarray(a).astype(a.dtype.newbyteorder("<"), copy=False).tobytes() for a in arrays)
-        return head + zlib.compress(body, 1)
+        """Return bytes: 20, 28 per tried action, 16 per state unless derived from these, and `own`, compressed."""
+        n = self.tried
+        rest = self.id + struct.pack("<I", n) + _little_endian(self.order[0, :n]) + _little_endian(self.slots[:, :n])
+        if self.states_are_saved:
+            rest += _little_endian(self.states[: len(_STATES)])
+        if self.own_is_saved and self.own.size:
+            rest += zlib.compress(_little_endian(self.own), 1)
+        return MAGIC + struct.pack("<I", zlib.crc32(rest)) + rest
 
     @classmethod
     def unpack(cls, policy: "Policy", data: Any) -> "Belief":
-        """Return the belief that `pack` wrote, for the same policy."""
+        """Return the belief that `pack` wrote, for a policy with the same model and evidence.
+
+        Bytes of lpbandits up to 0.3 need the same rule too.
+        """
         if not hasattr(policy, "new_belief"):
             raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
-        if not isinstance(data, bytes | bytearray) or len(data) < _HEAD.size or not data.startswith(MAGIC):
+        if not isinstance(data, bytes | bytearray) or data[:4] not in (MAGIC, _MAGIC_1):
             raise FileFormatError("data is not a packed belief; give the bytes of Belief.pack")
-        _, policy_id, tried, *_ = _HEAD.unpack_from(data)
-        if policy_id != policy.id:
-            raise FileFormatError(
-                "the packed belief belongs to another policy or model; give the policy that created it"
-            )
-        shapes = ((layout.SLOT_ROWS, tried), *_saved_shapes(policy))
-        sizes = (4 * tried, *(8 * height * width for height, width in shapes))
-        try:
-            inflater = zlib.decompressobj()
-            body = inflater.decompress(data[_HEAD.size :], sum(sizes) + 1)
-        except zlib.error as error:
-            raise FileFormatError(f"the packed belief is damaged: {error}") from None
-        if len(body) != sum(sizes) or not inflater.eof or inflater.unused_data:
-            raise FileFormatError("the packed belief is truncated or damaged")
-        ends = np.cumsum(sizes)
-        actions = np.frombuffer(body[: ends[0]], dtype="<u4").astype(np.int64)
-        slots, states, own = (
-            np.frombuffer(body[low:high], dtype="<f8").astype(np.float64).reshape(shape)
-            for (low, high), shape in zip(pairwise(ends), shapes, strict=True)
-        )
-        return cls._restored(policy, actions, slots, states, own)
+        return cls._restored(policy, *(_read if data[:4] == MAGIC else _read_1)(policy, data))
 
     @classmethod
     def _restored(
@@ -194,28 +206,86 @@ class Belief:
                 f"the saved belief has arrays of shapes {states.shape} and {own.shape}, but this policy has "
                 f"{_saved_shapes(policy)}; give the policy that created it"
             )
-        if len(np.unique(actions)) < n or (n and actions.max() >= policy.model.n_actions):
+        tried = actions.tolist()
+        if len(set(tried)) < n or (n and max(tried) >= policy.model.n_actions):
             raise FileFormatError("the saved belief is invalid: an action is listed twice or unknown")
-        counts, sums, spreads = slots
-        largest = validate.MAX_ABS_VALUE * (1.0 + 1e-9)  # sums are rounded
-        whole = (counts >= 1) & (counts <= 2.0**53) & (counts == np.floor(counts))
-        if not np.all(
-            whole & (abs(sums) <= largest * counts) & (spreads >= 0) & (spreads <= 16.0 * largest**2 * counts)
-        ):
-            raise FileFormatError("the saved belief is invalid: its counts, sums or spreads are impossible")
-        belief = cls.new(policy, max(8, n))
-        belief.slots[:, :n], belief.tried = slots, n
-        for slot, action in enumerate(actions.tolist()):
-            place(policy.ranks, belief.order, slot, action)
+        belief = cls.new(policy, max(ROOM, n))
+        belief.order[0, :n], belief.slots[:, :n], belief.tried = actions, slots, n
         if belief.own_is_saved:
             belief.own[:] = own
         if n:
             belief.states[: len(_STATES)] = states
-            if policy.evidence.update_posterior is not None:
-                policy._call(policy.evidence.update_posterior, belief)
-        if np.isnan(belief.states).any() or not np.isfinite(belief.own).all():
-            raise FileFormatError("the saved belief is invalid: it gives no posterior")
+        fault = restoring(policy.evidence.update_posterior)(*policy.arrays(belief), n, validate.MAX_ABS_VALUE)
+        if fault:
+            raise FileFormatError(f"the saved belief is invalid: {_FAULTS[fault]}")
         return belief
+
+
+def _read(policy: "Policy", data: bytes | bytearray) -> _Saved:
+    """Return the saved arrays of packed bytes."""
+    if len(data) < _HEAD.size or zlib.crc32(memoryview(data)[_CHECKED:]) != _HEAD.unpack_from(data)[1]:
+        raise FileFormatError("the packed belief is truncated or damaged")
+    *_, belief_id, n = _HEAD.unpack_from(data)
+    if belief_id != policy.belief_id:
+        raise FileFormatError(f"the packed belief {_OTHER}")
+    shape, own_shape = _saved_shapes(policy)
+    recomputed = policy.evidence.batchable
+    actions, slots, states, end = _arrays_in(data, _HEAD.size, n, 0 if recomputed else shape[1])
+    own_size = math.prod(own_shape)
+    packed = _inflated(data[end:], 8 * own_size) if own_size else data[end:]
+    if len(packed) != 8 * own_size:
+        raise FileFormatError("the packed belief is truncated or damaged")
+    own = np.frombuffer(packed, "<f8").reshape(own_shape)
+    return actions, slots, policy.start_states[: len(_STATES)] if recomputed else states, own
+
+
+def _read_1(policy: "Policy", data: bytes | bytearray) -> _Saved:
+    """Return the saved arrays of bytes that lpbandits up to 0.3 packed: all arrays were compressed together."""
+    if len(data) < _HEAD_1.size:
+        raise FileFormatError("the packed belief is truncated or damaged")
+    _, policy_id, n, *_ = _HEAD_1.unpack_from(data)
+    if policy_id != policy.id:
+        raise FileFormatError(
+            "the packed belief of lpbandits 0.3 or earlier belongs to another policy or model; give the policy that "
+            "created it"
+        )
+    if n > policy.model.n_actions:
+        raise FileFormatError("the packed belief is invalid: it has more actions than the model")
+    shape, own_shape = _saved_shapes(policy)
+    body = _inflated(data[_HEAD_1.size :], 28 * n + 8 * (math.prod(shape) + math.prod(own_shape)))
+    actions, slots, states, end = _arrays_in(body, 0, n, shape[1])
+    return actions, slots, states, np.frombuffer(body, "<f8", offset=end).reshape(own_shape)
+
+
+def _arrays_in(data: bytes | bytearray, at: int, n: int, m: int) -> tuple[IntArray, FloatArray, FloatArray, int]:
+    """Return the arrays of n tried actions and m states from position `at` on, and where they end."""
+    middle, end = at + 28 * n, at + 28 * n + 8 * len(_STATES) * m
+    if len(data) < end:
+        raise FileFormatError("the packed belief is truncated or damaged")
+    actions = np.frombuffer(data, "<u4", n, at).astype(np.int64)
+    slots = np.frombuffer(data, "<f8", layout.SLOT_ROWS * n, at + 4 * n).reshape(layout.SLOT_ROWS, n)
+    return actions, slots, np.frombuffer(data, "<f8", len(_STATES) * m, middle).reshape(len(_STATES), m), end
+
+
+def _inflated(data: bytes | bytearray, size: int) -> bytes:
+    """Return the `size` bytes of a zlib stream."""
+    try:
+        inflater = zlib.decompressobj()
+        body = inflater.decompress(data, size + 1)
+    except zlib.error as error:
+        raise FileFormatError(f"the packed belief is damaged: {error}") from None
+    if len(body) != size or not inflater.eof or inflater.unused_data:
+        raise FileFormatError("the packed belief is truncated or damaged")
+    return body
+
+
+def _little_endian(array: FloatArray | SlotArray) -> bytes:
+    return (array if sys.byteorder == "little" else array.astype(array.dtype.newbyteorder("<"))).tobytes()
+
+
+def _scratch(policy: "Policy", room: int) -> FloatArray:
+    rows, columns = policy.scratch
+    return np.zeros((layout.RULE_WORK + rows, max(room, columns)))
 
 
 def _saved_shapes(policy: "Policy") -> tuple[tuple[int, ...], tuple[int, ...]]:

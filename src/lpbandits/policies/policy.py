@@ -15,6 +15,7 @@ import numpy as np
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
+from lpbandits.io.json import digest
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import (
     favourite_sets,
@@ -27,7 +28,8 @@ from lpbandits.kernels.compiler import plugins_of, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.base import Evidence, Feedback, Rule, require
-from lpbandits.policies.belief import Belief
+from lpbandits.policies.belief import ROOM, Belief
+from lpbandits.policies.calls import Calls, calls_of
 from lpbandits.policies.plugins import (
     bind_expectations,
     check_part,
@@ -37,6 +39,7 @@ from lpbandits.policies.plugins import (
     settings_of,
 )
 from lpbandits.rewards import Rewards, as_rewards
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json, Label
 from lpbandits.validate import short_repr
 
@@ -162,10 +165,22 @@ class Policy:
 
     @cached_property
     def id(self) -> bytes:
-        """Eight bytes that identify evidence, rule and model; beliefs carry them."""
-        parts = json.loads(json.dumps(self._parts()), parse_int=float)  # equal settings give equal ids
-        content = json.dumps([parts, self.model.sha256], sort_keys=True)
-        return hashlib.sha256(content.encode()).digest()[:8]
+        """Eight bytes that identify evidence, rule and model."""
+        return self._hashed(self._parts())
+
+    @cached_property
+    def belief_id(self) -> bytes:
+        """Eight bytes that identify evidence and model, all that a belief depends on; beliefs carry them."""
+        return self._hashed(self._parts()["evidence"])
+
+    def _hashed(self, settings: Json) -> bytes:
+        settings = json.loads(json.dumps(settings), parse_int=float)  # equal settings give equal hashes
+        return hashlib.sha256(json.dumps([settings, self.model.sha256], sort_keys=True).encode()).digest()[:8]
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of all settings, without the model; equal settings have equal hashes."""
+        return digest(json.loads(json.dumps(self.to_dict()), parse_int=float))
 
     @property
     def choose(self) -> Callable[..., Any]:
@@ -189,9 +204,24 @@ class Policy:
         """The evidence's function, checked if it is a plug-in's."""
         return checked(self.evidence.tell, validated_tell)
 
-    def new_belief(self, room: int = 8) -> Belief:
+    @cached_property
+    def calls(self) -> Calls:
+        """What an `Agent` needs for every call, computed once."""
+        return calls_of(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy and pickle without the compiled functions."""
+        return {name: value for name, value in self.__dict__.items() if name != "calls"}
+
+    def new_belief(self, room: int = ROOM) -> Belief:
         """Return the belief about a new person, with room for `room` tried actions."""
-        return Belief.new(self, room)
+        if room is ROOM:  # the default: to copy takes half the time
+            return self._empty.copy()
+        return Belief.new(self, validate.as_count(room, "room"))
+
+    @cached_property
+    def _empty(self) -> Belief:
+        return Belief.new(self, ROOM)
 
     def arrays(self, belief: Belief) -> Arrays:
         """Return the arrays of the kernels: the policy's constants and a belief, which must be one of this policy."""
@@ -323,7 +353,7 @@ class Policy:
         return hash((self.evidence, self.rule, self.model, self.explore))
 
     def __repr__(self) -> str:
-        size = f"{self.model.n_states} states, {self.model.n_actions} actions"
+        size = f"{pluralize(self.model.n_states, 'state')}, {pluralize(self.model.n_actions, 'action')}"
         floor = f", explore={self.explore:g}" if self.explore else ""
         return f"{type(self).__name__}({_described(self.evidence)} × {_described(self.rule)} over {size}{floor})"
 
@@ -335,7 +365,12 @@ def _described(part: Any) -> str:
         if isinstance(value, Rewards):
             if value.family != "gaussian":
                 arguments.append(repr(value.family))
-            arguments.append(f"noise={value.noise}" if value.noise_known else f"noise≈{value.noise or 'spread'}")
+            arguments.append(f"noise={_short(value)}" if value.noise_known else f"noise≈{_short(value)}")
         else:
             arguments.append(f"{name}={value!r}")
     return f"{part.kind}({', '.join(arguments)})"
+
+
+def _short(rewards: Rewards) -> str:
+    """Return the noise with four digits."""
+    return "spread" if rewards.noise is None else repr(float(f"{rewards.noise:.4g}"))

@@ -214,7 +214,7 @@ def bound_model(
     check_size(m, k)
     known = model.means if means is None else {state: means}
     if known is None:
-        raise InvalidInput("means must be given, because the model has none; add --state 0 --means 3.1,2.5,…")
+        raise InvalidInput("means must be given with a state, because the model has none (--state 0 --means 3.1,2.5,…)")
     sd = (model.noise or 1.0) if noise is None else noise
     bounds = [PersonBounds.of(model, z, known[z], sd) for z in states]
     settings: Json = {

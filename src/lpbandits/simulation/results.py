@@ -3,20 +3,25 @@
 import functools
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from lpbandits.errors import check_fork, translate_errors
 from lpbandits.io.atomic import atomic_folder, write_table
+from lpbandits.io.frames import to_pandas
 from lpbandits.io.json import finite_or_none
 from lpbandits.io.paths import as_path
+from lpbandits.notebook import Charted
 from lpbandits.simulation.kernels import Trace
 from lpbandits.simulation.stopping import stop_summary
 from lpbandits.simulation.sums import Accumulator, Distribution, Moments
+from lpbandits.statistics import Difference
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Json
 from lpbandits.validate import as_choice
 
@@ -54,7 +59,7 @@ class Curve:
         return {name: finite_or_none(float(getattr(self, name)[-1])) for name in self.__dataclass_fields__}
 
     def __repr__(self) -> str:
-        return f"<Curve: {len(self.mean)} rounds, ends at {self.mean[-1]:.4g} ± {self.se[-1]:.2g}>"
+        return f"<Curve: {pluralize(len(self.mean), 'round')}, ends at {self.mean[-1]:.4g} ± {self.se[-1]:.2g}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,7 +118,8 @@ class PolicyResult:
         return stop_summary(people["stop_round"], people["stop_right"]) if "stop_round" in people else None
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {len(self.people['regret'])} people, regret {self.regret!r}>"
+        people = pluralize(len(self.people["regret"]), "person", "people")
+        return f"<{type(self).__name__}: {people}, regret {self.regret!r}>"
 
     def to_dict(self) -> Json:
         """Return the summary as a JSON object; null for values that the policy does not have."""
@@ -133,7 +139,7 @@ class PolicyResult:
 
 
 @dataclass(frozen=True, repr=False)
-class Results:
+class Results(Charted):
     """Results of all policies of a simulation.
 
     >>> from lpbandits import SyntheticWorld, simulate
@@ -148,7 +154,7 @@ class Results:
 
     def __repr__(self) -> str:
         ends = ", ".join(f"{name} {result.regret.mean[-1]:.4g}" for name, result in self.policies.items())
-        return f"<Results after {self.settings['rounds']} rounds: mean regret {ends}>"
+        return f"<Results after {pluralize(self.settings['rounds'], 'round')}: mean regret {ends}>"
 
     def __getitem__(self, name: str) -> PolicyResult:
         return self.policies[as_choice(name, "policy", self.policies)]
@@ -160,17 +166,40 @@ class Results:
 
     def difference(self, one: str, other: str) -> tuple[float, float]:
         """Return the mean of regret(one) − regret(other) at the last round, paired by person, and its se."""
+        units = self._paired(one, other)
+        error = units.std(ddof=1) / np.sqrt(len(units)) if len(units) > 1 else np.nan
+        return float(units.mean()), float(error)
+
+    def differences(self, reference: str | None = None) -> dict[str, Difference]:
+        """Return, for each other policy, its regret − that of a reference (by default the first policy).
+
+        Policies are compared on the same people and random numbers. With several draws, the 95 % interval is over
+        draws; with one draw it is over its people only, and does not cover other orderings.
+
+        >>> from lpbandits import SyntheticWorld, simulate
+        >>> results = simulate(SyntheticWorld(states=2, actions=4), ["lpbts", "uniform"], people=9, rounds=50, draws=3)
+        >>> results.differences()["uniform"].low > 0
+        True
+        """
+        reference = next(iter(self.policies)) if reference is None else as_choice(reference, "policy", self.policies)
+        return {name: Difference.of(self._paired(name, reference)) for name in self.policies if name != reference}
+
+    def _paired(self, one: str, other: str) -> FloatArray:
+        """Return regret(one) − regret(other) by draw; by person if there is one draw."""
         gap = self[one].people["regret"] - self[other].people["regret"]
         draws = int(self.settings["draws"])
-        units = gap.reshape(draws, -1).mean(axis=1) if draws > 1 else gap
-        error = units.std(ddof=1) / np.sqrt(len(units)) if len(units) > 1 else np.nan
-        return float(gap.mean()), float(error)
+        return np.asarray(gap.reshape(draws, -1).mean(axis=1)) if draws > 1 else gap
 
     def to_dict(self) -> Json:
         """Return the summary as the JSON object that `lpb simulate --json` prints."""
         return {
             "settings": self.settings,
             "policies": {name: result.to_dict() for name, result in self.policies.items()},
+            "differences": {
+                "reference": next(iter(self.policies)),
+                "over": "draws" if self.settings["draws"] > 1 else "people",
+                "regret": {name: asdict(gap) for name, gap in self.differences().items()},
+            },
             "seconds": self.seconds,
         }
 
@@ -197,6 +226,10 @@ class Results:
             frame = frame.with_columns(pl.col("draw", "state").cast(pl.Int64), policy=pl.lit(name))
             frames.append(frame.select("policy", "person", pl.exclude("policy", "person")))
         return pl.concat(frames)
+
+    def to_pandas(self, table: str = "curves") -> Any:
+        """Return the table "curves" or "people" as a pandas frame; pyarrow is not needed."""
+        return to_pandas(self.tables()[as_choice(table, "table", ("curves", "people"))])
 
     @translate_errors("saving results")
     def save(self, folder: str | Path) -> Path:

@@ -14,7 +14,7 @@ from lpbandits.views.charts.base import Chart, deferred_validation, grid
 from lpbandits.views.charts.policies import final_chart, round_chart, top_of
 from lpbandits.views.folder import footer, save_report
 from lpbandits.views.page import Section, Table
-from lpbandits.views.tables import comparison, described, number
+from lpbandits.views.tables import comparison, comparison_note, described, number
 from lpbandits.worlds import SyntheticWorld
 
 HOW_TO_READ = (
@@ -50,20 +50,23 @@ def charts_of(results: Results, *, title: str = "Cumulative regret", limit: floa
     return charts
 
 
-@deferred_validation
-def save_comparison(results: Results, folder: str | Path) -> Path:
-    """Write tables, charts (PNG and SVG) and an HTML report of a simulation; return the report's path."""
+def sections(results: Results) -> list[Section]:
+    """Return the sections of the report of a simulation."""
     charts = charts_of(results)
     state = charts.pop("state", None)
     notes = [HOW_TO_READ, *([STOP_NOTE.format(results.settings["stop"])] if "stop" in results.settings else [])]
-    sections = [Section("Regret", notes, charts, [Table(*comparison(results))])]
-    if state is not None:
-        sections.append(Section("True state", [STATE_NOTE], {"state": state}))
+    parts = [Section("Regret", notes, charts, [_table(results)])]
+    return parts if state is None else [*parts, Section("True state", [STATE_NOTE], {"state": state})]
+
+
+@deferred_validation
+def save_comparison(results: Results, folder: str | Path) -> Path:
+    """Write tables, charts (PNG and SVG) and an HTML report of a simulation; return the report's path."""
     return save_report(
         folder,
         title="Comparison of policies",
         lead=described(results) + ".",
-        sections=sections,
+        sections=sections(results),
         foot=footer(results.seconds),
         tables=results.tables(),
         manifest=results.manifest(),
@@ -121,6 +124,10 @@ def findings(results: dict[str, Results]) -> list[str]:
     ]
 
 
+def _table(results: Results) -> Table:
+    return Table(*comparison(results), note=comparison_note(results))
+
+
 def _signed(value: float) -> str:
     return number(value).replace("-", "−")
 
@@ -140,7 +147,7 @@ def _sections(results: dict[str, Results]) -> list[Section]:
                 title,
                 [described(results[scale]) + "."],
                 {f"{name}-{scale}": chart for name, chart in charts[scale].items()},
-                [Table(*comparison(results[scale]))],
+                [_table(results[scale])],
             )
             for scale, title in SCALES.items()
         ),

@@ -6,7 +6,7 @@ from lpbandits.evaluation.results import Evaluation, titled
 from lpbandits.model import PreferenceModel
 from lpbandits.simulation.results import versions
 from lpbandits.text import display, pluralize
-from lpbandits.views.charts.base import deferred_validation
+from lpbandits.views.charts.base import Chart, deferred_validation
 from lpbandits.views.charts.evaluation import curve_chart, gain_chart, group_chart, people_chart
 from lpbandits.views.folder import footer, save_report
 from lpbandits.views.page import Section, Table
@@ -90,34 +90,34 @@ def loss_summary(evaluation: Evaluation) -> str:
     return text + " (Groups are descriptive: with several, one may gain or lose by chance.)"
 
 
-@deferred_validation
-def save_evaluation(
-    evaluation: Evaluation, folder: str | Path, *, source: str, model: PreferenceModel | None = None
-) -> Path:
-    """Write tables, charts (PNG and SVG), an HTML report and a model; return the report's path."""
-    sections = [
-        Section(
-            "Scores",
-            [how_to_read(evaluation)],
-            {"gains": gain_chart(evaluation), "rounds": curve_chart(evaluation)},
-            [Table(*score_table(evaluation))],
-        )
-    ]
+def sections(evaluation: Evaluation) -> list[Section]:
+    """Return the sections of the report of an evaluation."""
+    charts: dict[str, Chart] = {"gains": gain_chart(evaluation), "rounds": curve_chart(evaluation)}
+    parts = [Section("Scores", [how_to_read(evaluation)], charts, [Table(*score_table(evaluation))])]
     if evaluation.candidate is not None:
         charts = {"groups": group_chart(evaluation), "people": people_chart(evaluation)}
-        tables = [Table(*group_table(evaluation))]
-        sections.append(Section("Gains and losses", [loss_summary(evaluation)], charts, tables))
-    sections.append(Section("Selection on the development set", selection(evaluation)))
+        parts.append(Section("Gains and losses", [loss_summary(evaluation)], charts, [Table(*group_table(evaluation))]))
+    parts.append(Section("Selection on the development set", selection(evaluation)))
     notes = [*evaluation.warnings]
     notes += [f"{titled(name)} was left out: {why}" for name, why in evaluation.left_out.items()]
-    if notes:
-        sections.append(Section("Notes", notes))
+    return [*parts, Section("Notes", notes)] if notes else parts
+
+
+@deferred_validation
+def save_evaluation(
+    evaluation: Evaluation, folder: str | Path, *, source: str = "", model: PreferenceModel | None = None
+) -> Path:
+    """Write tables, charts (PNG and SVG), an HTML report and a model; return the report's path.
+
+    `source` is the name of the log.
+    """
+    about = f"{display(source)}: {describe(evaluation)}" if source else describe(evaluation)
     return save_report(
         folder,
         title="Do policies beat popularity?",
         lead=evaluation.verdict,
-        sections=sections,
-        foot=f"{display(source)}: {describe(evaluation)}. {footer(sum(evaluation.seconds.values()))}",
+        sections=sections(evaluation),
+        foot=f"{about}. {footer(sum(evaluation.seconds.values()))}",
         tables={"people": evaluation.table},
         manifest={"format": "lpbandits-evaluation", "version": 1, **evaluation.to_dict(), "versions": versions()},
         model=model,
@@ -145,7 +145,8 @@ def selection(evaluation: Evaluation) -> list[str]:
     if settings is not None:
         scale = f" on the {settings['scale']} scale" if "scale" in settings else ""
         tried = pluralize(len(chosen["trials"]), "setting")
-        lines.append(f"States: {settings['states']}, by {settings['method']}{scale} ({tried} tried).")
+        auto = " (auto)" if settings["states"] == "auto" else ""
+        lines.append(f"States: {chosen['states']}{auto}, by {settings['method']}{scale} ({tried} tried).")
     for name, values in chosen["constants"].items():
         named = zip(HYPERPARAMETERS[name], values, strict=True)
         lines.append(f"{titled(name)}: {' and '.join(f'{which} {value:g}' for which, value in named)}.")

@@ -52,7 +52,7 @@ def save_report(
             write_json(place / f"{name}.json", document)
         if model is not None:
             model.save(place / "model.json")
-        charts = {name: chart for section in sections for name, chart in section.charts.items()}
+        charts = {name: chart for section in sections for name, chart in section.charts.items() if chart}
         drawings = {name: save_chart(chart, place / name) for name, chart in charts.items()}
         html = page(title=title, lead=lead, sections=sections, foot=foot, drawings=drawings)
         write_text(place / "report.html", html)
@@ -61,14 +61,24 @@ def save_report(
 
 def save_chart(chart: Chart, path: Path) -> Drawing:
     """Write a chart as `path`.svg and `path`.png; return it in the form that the page uses."""
-    with alt.data_transformers.enable("default", max_rows=None):  # charts limit their own rows
-        spec = slim(_printable(styled(chart).to_dict()))
+    spec = _spec_of(chart)
     svg = vl_convert.vegalite_to_svg(spec)
     write_text(f"{path}.svg", svg)
     write_bytes(f"{path}.png", vl_convert.svg_to_png(svg, scale=2.0))
     if "concat" not in spec or "title" in spec:  # a combined chart with a title of its own is one panel
         return Drawing([_panel(spec)], 1)
     return Drawing([_panel(_part(spec, panel)) for panel in spec["concat"]], spec["columns"])
+
+
+def svg_of(chart: Chart) -> str:
+    """Return a chart as an SVG element."""
+    svg: str = vl_convert.vegalite_to_svg(_spec_of(chart))
+    return svg
+
+
+def _spec_of(chart: Chart) -> Json:
+    with alt.data_transformers.enable("default", max_rows=None):  # charts limit their own rows
+        return slim(_printable(styled(chart).to_dict()))
 
 
 def _part(spec: Json, part: Json) -> Json:

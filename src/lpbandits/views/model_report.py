@@ -6,7 +6,7 @@ from pathlib import Path
 from lpbandits.inspection import contrasts, facts
 from lpbandits.inspection import inspect as summary
 from lpbandits.inspection.inspect import Inspection
-from lpbandits.text import display, pluralize
+from lpbandits.text import display
 from lpbandits.views.charts import models as charts
 from lpbandits.views.charts.base import Chart, deferred_validation
 from lpbandits.views.folder import save_report
@@ -19,19 +19,24 @@ PLACE_NOTE = (
 
 
 @deferred_validation
-def save_inspection(seen: Inspection, folder: str | Path, *, source: str) -> Path:
-    """Write charts (PNG and SVG) and an HTML report of a model; return the report's path."""
-    sizes = [pluralize(len(seen.states), "state"), pluralize(seen.actions, "action")]
-    if seen.fit.people is not None:
-        sizes.append(f"fitted to {pluralize(seen.fit.people, 'person', 'people')}")
+def save_inspection(seen: Inspection, folder: str | Path, *, source: str = "") -> Path:
+    """Write charts (PNG and SVG) and an HTML report of a model; return the report's path.
+
+    `source` is the name of the model.
+    """
     versions = ", ".join(f"{display(name)} {display(number)}" for name, number in seen.fit.versions.items())
     return save_report(
         folder,
         title="A model of preference orderings",
-        lead=f"{display(source)}: {', '.join(sizes)}.",
-        sections=list(_sections(seen)),
+        lead=f"{display(source)}: {seen.sizes}." if source else f"{seen.sizes}.",
+        sections=sections(seen),
         foot=f"Fitted with {versions}." if versions else "",
     )
+
+
+def sections(seen: Inspection) -> list[Section]:
+    """Return the sections of the report of a model."""
+    return list(_sections(seen))
 
 
 def _sections(seen: Inspection) -> Iterator[Section]:

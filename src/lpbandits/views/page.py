@@ -46,6 +46,14 @@ class Drawing(NamedTuple):
         return sum(panel.width or 0 for panel in self.panels[: self.columns])
 
 
+class Picture(NamedTuple):
+    """A chart without JavaScript: the SVG elements for a wide and a narrow screen, and a description."""
+
+    wide: str
+    narrow: str
+    text: str
+
+
 @dataclass(frozen=True)
 class Link:
     """Text that links to the section with this anchor."""
@@ -84,30 +92,38 @@ class Remark:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a report: heading, paragraphs, charts by file name, remarks on the charts, tables."""
+    """A section of a report: heading, paragraphs, charts by file name, remarks on the charts, tables.
+
+    A chart may be None if the caller of `page` has drawn it. A small section has small type.
+    """
 
     heading: str
     text: Sequence[str] = ()
-    charts: Mapping[str, Chart] = field(default_factory=dict)
+    charts: Mapping[str, Chart | None] = field(default_factory=dict)
     tables: Sequence[Table] = ()
     remarks: Sequence[Remark] = ()
     anchor: str = ""
+    small: bool = False
 
 
-def page(*, title: str, lead: str, sections: Sequence[Section], foot: str, drawings: Mapping[str, Drawing]) -> str:
+def page(
+    *, title: str, lead: str, sections: Sequence[Section], foot: str, drawings: Mapping[str, Drawing | Picture]
+) -> str:
     """Return the HTML page; `drawings` holds the chart of each name in the sections."""
+    live = {name: drawing for name, drawing in drawings.items() if isinstance(drawing, Drawing)}
     placed = []
     for section in sections:
-        widths = [drawings[name].width for name in section.charts]
+        widths = [live[name].width for name in section.charts if name in live]
         beside = bool(widths and section.remarks) and max(widths) <= SIDE_BY_SIDE
         placed.append((section, beside))
-    return _template().render(
+    return template("report.html").render(
         title=title,
         lead=lead,
         sections=placed,
         foot=foot,
         drawings=drawings,
-        vega=vega_scripts() if drawings else "",
+        live=live,
+        vega=vega_scripts() if live else "",
         font=FONT,
         verdicts=VERDICTS,
     )
@@ -132,7 +148,8 @@ def vega_scripts() -> str:
 
 
 @functools.cache
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """Return a template that escapes text and replaces its control characters."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(__package__),
         autoescape=True,
@@ -141,7 +158,7 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html")
+    return environment.get_template(name)
 
 
 def _displayed(value: object) -> object:

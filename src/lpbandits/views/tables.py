@@ -7,6 +7,9 @@ from lpbandits.simulation import Results
 from lpbandits.text import display, pluralize, unique_labels
 from lpbandits.typing import Json
 
+FIXED_ORDERINGS = ("means", "replay")
+"""Worlds whose orderings are those of a model: further draws do not change them."""
+
 NAME_WIDTH = 40
 """Maximum number of characters of a policy's name."""
 
@@ -31,20 +34,24 @@ def names_of(policies: Iterable[str]) -> dict[str, str]:
 
 
 def numeric_columns(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[bool]:
-    """Return whether each column holds only numbers and empty cells; shorter rows are headings.
+    """Return whether each column holds only numbers, limits such as "<1%" and empty cells; shorter rows are headings.
 
-    >>> numeric_columns(["name", "regret", "n", "0"], [["lpbTS", "−1.5", "", "x"], ["heading"], ["TS", "–", "3", "3"]])
+    >>> numeric_columns(["name", "regret", "n", "0"], [["lpbTS", "−1.5", "", "x"], ["heading"], ["TS", "–", "<3", "3"]])
     [False, True, True, False]
     """
     firsts = [
         [cell[:1] if isinstance(cell, str) else "link" for cell in row] for row in rows if len(row) == len(columns)
     ]
-    return [all(first[i] in "-–−+0123456789" for first in firsts) for i in range(len(columns))]
+    return [all(first[i] in "-–−+<>0123456789" for first in firsts) for i in range(len(columns))]
 
 
 def comparison(results: Results) -> tuple[list[str], list[list[str]]]:
     """Return columns and rows of a comparison of policies, lowest regret first."""
-    columns = ["policy", "knows", "regret", "± se", "sd", "median", "5-95 %"]
+    reference, *others = results.policies
+    gaps = results.differences()
+    columns = ["policy", "knows", "regret", "± se"]
+    columns += [f"− {name_of(reference)} [95 %]"] if others else []
+    columns += ["sd", "median", "5-95 %"]
     columns += ["weak regret", "both best", "true state"] if results.duels else ["best action", "true state"]
     columns += ["stopped", "rounds", "right"] if "stop" in results.settings else []
     rows = []
@@ -55,8 +62,10 @@ def comparison(results: Results) -> tuple[list[str], list[list[str]]]:
             [
                 name_of(name),
                 display(POLICIES[name].knows) if name in POLICIES else "",
-                *(number(end[part]) for part in ("mean", "se", "sd", "p50")),
-                f"{number(end['p05'], 0)}-{number(end['p95'], 0)}",
+                *(number(end[part]) for part in ("mean", "se")),
+                *([f"{gaps[name]:+.1f}" if name in gaps else ""] if others else []),
+                *(number(end[part]) for part in ("sd", "p50")),
+                f"{number(end['p05'])}-{number(end['p95'])}",
                 *([number(summary["weak_regret"]["mean"])] if results.duels else []),
                 *map(percent, (summary["best_share"], summary["true_state"])),
                 *stop_cells(result.stop),
@@ -83,6 +92,19 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"
 
 
+def comparison_note(results: Results) -> str:
+    """Say over what the standard errors and the intervals of a comparison are."""
+    first, *others = results.policies
+    over = f"{results.settings['draws']} draws of the orderings"
+    if results.settings["draws"] == 1:
+        fixed = results.settings.get("world") in FIXED_ORDERINGS
+        over = "people" if fixed else "people of one draw; orderings of other draws differ more (--draws 10)"
+    if not others:
+        return f"± se is over {over}."
+    what = f"− {name_of(first)}: difference of regret on the same people and random numbers."
+    return f"{what} Its interval and ± se are over {over}."
+
+
 def described(results: Results) -> str:
     """Return the settings of a simulation in one line; settings that the world does not have are omitted."""
     s = results.settings
@@ -92,7 +114,8 @@ def described(results: Results) -> str:
     words += [noise_of(s)] if "noise" in s else []
     words += ["Student's t noise"] if s.get("noise_family") == "student" else []
     violated = ("assumed_noise", "swap", "model_error")  # assumptions of the paper
-    words += [f"{name.replace('_', ' ')} {s[name]:g}" for name in violated if s.get(name)]
+    told = [name for name in violated if s.get(name) and (name != "assumed_noise" or s[name] != s["noise"])]
+    words += [f"{name.replace('_', ' ')} {s[name]:.4g}" for name in told]
     words.append(pluralize(s["people"], "person", "people") + (" per state" if "states" in s else ""))
     words.append(pluralize(s["rounds"], "round"))
     words += [pluralize(s["draws"], "draw")] if s["draws"] > 1 else []

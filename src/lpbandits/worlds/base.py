@@ -12,6 +12,7 @@ from lpbandits.kernels.outcomes import BRADLEY_TERRY, COMPARED
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.base import set_frozen
 from lpbandits.rewards import Rewards, as_rewards
+from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, IntArray, Json
 
 COMPARISONS = {"rewards": COMPARED, "bradley-terry": BRADLEY_TERRY}
@@ -21,7 +22,7 @@ TAILS = {"normal": GAUSSIAN, "student": STUDENT}
 """Distribution of Gaussian rewards' noise, with the code in the kernels."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Population:
     """The people of one draw of a world.
 
@@ -106,6 +107,9 @@ class Population:
 
     def __len__(self) -> int:
         return len(self.truth)
+
+    def __repr__(self) -> str:
+        return f"<Population: {pluralize(len(self), 'person', 'people')} of {self.model!r}>"
 
     @property
     def assumed_rewards(self) -> Rewards:

@@ -13,7 +13,7 @@ import numpy as np
 from lpbandits.decisions.kernels.allowance import Allowed, DecisionBatch, gather, leader, limit
 from lpbandits.kernels.choices import apply_exploration_floor
 from lpbandits.kernels.compiler import kernel, specialise, with_plugin_errors
-from lpbandits.kernels.layout import POSTERIOR, Arrays
+from lpbandits.kernels.layout import COUNT, POSTERIOR, SUM, Arrays
 from lpbandits.kernels.likelihood import noise_of
 from lpbandits.kernels.tally import find, record
 from lpbandits.policies import Policy
@@ -29,6 +29,8 @@ class Forecasting(NamedTuple):
     noise    standard deviation of a reward; negative: it is part of the predictive sd; 0: the estimate of the policy
              for each person; NaN: unknown
     width    half width of the interval, in standard deviations
+    low      lowest and
+    high     highest possible reward, infinite if unknown
     scratch  2×max(k, m)
     """
 
@@ -36,6 +38,8 @@ class Forecasting(NamedTuple):
     prior: FloatArray
     noise: float
     width: float
+    low: float
+    high: float
     scratch: FloatArray
 
 
@@ -84,6 +88,26 @@ def no_state(b: Arrays, n: int, seed: int, person: int, round_: int) -> int:
 def unknown_probability(b: Arrays, n: int, offered: IntArray, play: int, action: int) -> float:
     """Return NaN, for a rule without compiled probabilities."""
     return np.nan
+
+
+@kernel
+def reward_limits(b: Arrays, n: int, low: float, high: float) -> tuple[float, float]:
+    """Return the lowest and the highest possible reward, extended to the person's mean rewards Σr / count."""
+    for slot in range(n):
+        mean = b.slots[SUM, slot] / b.slots[COUNT, slot]
+        low = min(low, mean)
+        high = max(high, mean)
+    return low, high
+
+
+@kernel
+def within(value: float, low: float, high: float) -> float:
+    """Return max(low, min(value, high)); NaN stays NaN."""
+    if value < low:
+        return low
+    if value > high:
+        return high
+    return value
 
 
 def tell(*_: Any) -> Any:
@@ -234,9 +258,11 @@ def deciding(
         if first >= 0:
             mean, sd = forecast(b, n, first, forecasting)
             output.repeated[p] = find(b.order, n, first) >= 0
-        output.expected[p] = mean
-        output.low[p] = mean - forecasting.width * sd
-        output.high[p] = mean + forecasting.width * sd
+        half = forecasting.width * sd
+        lowest, highest = reward_limits(b, n, forecasting.low, forecasting.high)
+        output.expected[p] = within(mean, lowest, highest)
+        output.low[p] = within(mean - half, lowest, highest)
+        output.high[p] = within(mean + half, lowest, highest)
 
 
 def kernel_of(policy: Policy) -> Callable[..., None]:

@@ -181,7 +181,7 @@ def slow_note(ratings: RatingsLike) -> str | None:
         return None
     return (
         f"EM passes over all pairs of {len(ratings.actions):,} actions many times, which can take many minutes; "
-        "leave out actions with few ratings (--min-action), or use --restarts 1 or --method two-stage"
+        "leave out rare actions (--min-action), use one start (--restarts 1), or cluster (--method two-stage)"
     )
 
 

@@ -125,7 +125,7 @@ class Mixture(Estimator):
         """
         people = len(log.log.people)
         check_states(states, people)
-        remedy = "use fewer states or --method two-stage"
+        remedy = "use fewer states, or cluster (--method two-stage)"
         log.budget.check(f"the probabilities of {states} states", BYTES_PER_CELL * states * people, remedy)
         fitted, prior = self._fit(log, states, watch)
         components = fitted.components

@@ -2,6 +2,7 @@
 
 from lpbandits.paper.figures import curves, ladder, looseness, lower_bound, movielens, recovery, simplex, sweeps
 from lpbandits.paper.spec import Figure
+from lpbandits.register import FIGURES as REGISTERED
 
 _LISTS = (
     simplex.FIGURES,
@@ -16,5 +17,7 @@ _LISTS = (
     ladder.FIGURES,
 )
 
-FIGURES: dict[str, Figure] = {figure.name: figure for figures in _LISTS for figure in figures}
-"""All figures by name, in the order of the report."""
+FIGURES: dict[str, Figure] = REGISTERED
+"""All figures by name, in the order of the report; plug-ins follow."""
+
+FIGURES.update({figure.name: figure for figures in _LISTS for figure in figures})

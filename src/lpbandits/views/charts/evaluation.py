@@ -5,6 +5,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits.evaluation.results import Evaluation, Gain, titled
+from lpbandits.text import pluralize
 from lpbandits.views.charts.base import INK, Chart, colour_scale, colours_of, panel, tooltips
 from lpbandits.views.charts.labels import labelled_lines
 
@@ -29,7 +30,11 @@ def gain_chart(evaluation: Evaluation) -> Chart:
 def group_chart(evaluation: Evaluation) -> Chart:
     """Draw the candidate's gain over popularity in each group of people."""
     rows = [
-        (f"{group.name}: {group.people:,} people", group.gain, WORSE if group.gain.sign < 0 else BETTER)
+        (
+            f"{group.name}: {pluralize(group.people, 'person', 'people')}",
+            group.gain,
+            WORSE if group.gain.sign < 0 else BETTER,
+        )
         for group in evaluation.groups
     ]
     return _forest(rows, f"Gain of {evaluation.subject} by group", "over popularity; bars are 95 % intervals")

@@ -1,0 +1,30 @@
+"""Errors and warnings of calls that a policy does not support, or not for long."""
+
+import warnings
+from typing import Never
+
+from lpbandits.errors import LockInWarning, NotSupported
+from lpbandits.policies import Policy
+
+
+def only_duels() -> Never:
+    """Refuse a call for rewards."""
+    raise NotSupported("this policy learns from duels; use ask_pair() and tell_duel(winner, loser)")
+
+
+def only_rewards() -> Never:
+    """Refuse a call for duels."""
+    raise NotSupported(
+        "this policy learns from rewards; use ask() and tell(action, reward), or a policy for duels such as "
+        "LpbDuel(model)"
+    )
+
+
+def warn_of_lock_in(policy: Policy, action: object, *, stacklevel: int = 3) -> None:
+    """Warn that a rule plays an action again, which it may do for ever."""
+    warnings.warn(
+        f"the rule '{policy.rule.kind}' plays {action!r} again and may never play another action; pass the actions not "
+        "yet given: ask(allowed=…)",
+        LockInWarning,
+        stacklevel=stacklevel,
+    )

@@ -1,0 +1,138 @@
+"""What an agent knows about one person, in plain words."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from lpbandits.agent import Agent
+from lpbandits.agent.explain import Explanation
+from lpbandits.text import display, pluralize, share_text, significant
+from lpbandits.typing import Label
+
+SURE = ((0.99, "Almost certainly"), (0.9, "Very probably"), (0.7, "Probably"), (0.5, "More likely than not"))
+"""Lowest probability of each wording."""
+UNSURE = "Not clear yet; the first guess is"
+MAX_LISTED = 5
+"""Maximum number of actions listed of an ordering."""
+MAX_COMPARED = 100
+"""Maximum number of tried actions that are compared with an ordering."""
+
+
+class Names:
+    """Display names of a model's actions.
+
+    >>> from lpbandits import PreferenceModel
+    >>> names = Names(PreferenceModel([[0, 1]], actions=["a1", "a2"], names=["Tea", "Jam"]).index, ["Tea", "Jam"])
+    >>> names.of("a2"), names.of("a9")
+    ('Jam', 'a9')
+    """
+
+    def __init__(self, index: dict[Label, int], names: Sequence[str]) -> None:
+        self._index, self._names = index, names
+
+    def of(self, label: Label) -> str:
+        """Return the name of an action; its label if the model does not have it."""
+        at = self._index.get(label)
+        return display(label if at is None else self._names[at])
+
+
+def chances_of_best(agent: Agent) -> dict[Label, float]:
+    """Return the actions that may be the best with their probabilities, highest first; empty without probable states.
+
+    The probability is that of the states whose best action it is.
+
+    >>> from lpbandits import LpbTS, PreferenceModel
+    >>> chances_of_best(Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]], prior=[0.25, 0.75])), seed=1))
+    {1: 0.75, 0: 0.25}
+    """
+    policy = agent.policy
+    if not policy.evidence.latent:
+        return {}
+    total = np.zeros(policy.model.n_actions)
+    np.add.at(total, policy.model.orderings[:, 0], agent.posterior)
+    order = np.argsort(-total, kind="stable")
+    return {policy.model.actions[a]: float(total[a]) for a in order.tolist() if total[a] > 0}
+
+
+def percent(probability: float) -> str:
+    """Return a probability as a percentage that is 0% or 100% only if it is exactly that.
+
+    >>> percent(0.9997), percent(0.5), percent(0.002), percent(1.0)
+    ('>99%', '50%', '<1%', '100%')
+    """
+    return ">99%" if 0.99 < probability < 1.0 else share_text(probability)
+
+
+def how_sure(probability: float, name: str) -> str:
+    """Say how sure it is that an action is the best.
+
+    >>> how_sure(0.93, "Tea"), how_sure(0.4, "Tea")
+    ('Very probably Tea (93%).', 'Not clear yet; the first guess is Tea (40%).')
+    """
+    words = next((words for low, words in SURE if probability >= low), UNSURE)
+    return f"{words} {name} ({percent(probability)})."
+
+
+def best_lines(agent: Agent, seen: Explanation, names: Names) -> Iterator[str]:
+    """Say what is probably best, how sure that is, and where the probability comes from."""
+    chances = chances_of_best(agent)
+    if chances and agent.policy.evidence.probabilistic:
+        (first, p), *others = chances.items()
+        yield how_sure(p, names.of(first))
+        if others and others[0][1] >= 0.05:
+            yield f"Next is {names.of(others[0][0])} ({percent(others[0][1])})."
+        yield (
+            "The percentage is the probability, by this policy's model, of the groups of people for whom the action is "
+            "the best. It is not the probability that the action is recommended next."
+        )
+    elif chances:
+        yield f"Still possible as the best: {', '.join(names.of(label) for label in list(chances)[:MAX_LISTED])}."
+    elif seen.forecasts:
+        first, forecast = next(iter(seen.forecasts.items()))
+        yield (
+            f"The highest outcome is expected of {names.of(first)}: about {significant(forecast.mean)}; in four of "
+            f"five cases between {significant(forecast.low)} and {significant(forecast.high)}."
+        )
+    elif seen.tried:
+        best = max(seen.tried, key=lambda label: seen.tried[label][1])
+        n, mean = seen.tried[best]
+        yield (
+            f"{names.of(best)} has the best average so far ({significant(mean)}, {pluralize(n, 'outcome')}). This "
+            "policy uses only this person's outcomes, so a few of them say little."
+        )
+    else:
+        yield "Nothing is known yet."
+
+
+def order_text(ordering: Sequence[Label], names: Names) -> str:
+    """List the first actions of a state's ordering."""
+    more = "" if len(ordering) <= MAX_LISTED else " and so on"
+    return ", ".join(names.of(label) for label in ordering[:MAX_LISTED]) + more
+
+
+def reason(ordering: Sequence[Label], tried: dict[Label, tuple[int, float]], names: Names) -> str:
+    """Say how the averages of the tried actions agree with an ordering; nothing for fewer than two.
+
+    >>> names = Names({}, [])
+    >>> reason(["tea", "jam", "pie"], {"jam": (1, 4.0), "tea": (2, 1.0), "pie": (1, 0.5)}, names)
+    '2 of 3 pairs of averages agree; against it: jam (4.00) did better than tea (1.00).'
+    """
+    known = [label for label in ordering if label in tried][:MAX_COMPARED]
+    if len(known) < 2:
+        return ""
+    pairs = list(combinations(known, 2))
+    gaps = [(tried[lower][1] - tried[upper][1], upper, lower) for upper, lower in pairs]
+    against = [gap for gap in gaps if gap[0] > 0]
+    if not against:
+        first, last = _mean(known[0], tried, names), _mean(known[-1], tried, names)
+        return f"All averages are in this order, from {first} to {last}."
+    _, upper, lower = max(against, key=lambda gap: gap[0])
+    return (
+        f"{len(pairs) - len(against)} of {pluralize(len(pairs), 'pair')} of averages agree; against it: "
+        f"{_mean(lower, tried, names)} did better than {_mean(upper, tried, names)}."
+    )
+
+
+def _mean(label: Label, tried: dict[Label, tuple[int, float]], names: Names) -> str:
+    return f"{names.of(label)} ({significant(tried[label][1])})"

@@ -1,0 +1,155 @@
+"""The page of one person: its facts, its words for how sure they are, and hostile labels."""
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lpbandits as lpb
+from lpbandits.errors import InvalidInput, ResourceError
+from lpbandits.views.agent_report import MAX_ROWS
+from lpbandits.views.agent_words import chances_of_best, percent
+from tests.agent.test_agent import MODEL
+from tests.conftest import CASES, Case, random_orderings
+
+HOSTILE = "</svg></script><script>alert(1)</script>\x1b[31m & 'x' \"y\""
+
+
+def text_of(page: str) -> str:
+    """Return the text of a page, without charts and tags."""
+    body = re.sub(r"<svg.*?</svg>", "", page.partition("<body>")[2], flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
+
+
+def told() -> lpb.Agent:
+    agent = lpb.Agent(lpb.LpbTS(MODEL, noise=1.0), seed=7, person="alice")
+    first, second, third = (agent.decide(["rest", "drug B"]) for _ in range(3))
+    agent.tell(reward=4.5 if first.action == "drug B" else 1.0, decision=first)
+    agent.tell("rest" if second.action == "drug B" else "drug B", 2.0, decision=second)
+    agent.tell("drug A", 3.0)
+    assert agent.pending == [third]
+    return agent
+
+
+def test_the_page_tells_what_was_recommended_given_and_open() -> None:
+    agent = told()
+    text = text_of(lpb.report(agent))
+    first, second, third = (record.decision for record in agent.decisions)
+    other = "rest" if second.action == "drug B" else "drug B"
+    assert "Record of alice 3 outcomes of " in text
+    assert "1 decision waits for an outcome" in text
+    assert f"3 {third.action} 50% – waiting" in text
+    assert f"2 {second.action} 50% {other} 2.00" in text
+    assert f"1 {first.action} 50% the same {agent.outcomes[0][1]:.2f}" in text
+    assert f"3 {third.action} {third.id}" in text
+    assert "1 outcome came without a decision" in text
+    assert "drug A 1 3.00 3.00" in text
+    for fact in (agent.policy.sha256, agent.policy.model.sha256, "seed 7", "3 asks"):
+        assert fact in text
+
+
+def test_how_sure_follows_the_posterior() -> None:
+    agent = lpb.Agent(lpb.LpbTS(MODEL, noise=1.0), seed=7)
+    words = []
+    for _ in range(10):
+        (best, p), *_ = chances_of_best(agent).items()
+        assert p == agent.posterior.max()
+        text = text_of(lpb.report(agent))
+        assert f"{best} ({percent(p)})." in text
+        words.append(text.partition("What is probably best ")[2].partition(f" {best}")[0])
+        agent.tell("drug B", 3.0)
+        agent.tell("rest", 1.5)
+    assert words[0] == "More likely than not"
+    assert words[-1] == "Almost certainly"
+
+
+def test_the_reasons_name_the_averages_that_contradict_a_state() -> None:
+    model = MODEL.replace(names=["Rest", "Drug A", "Drug B"], state_names=["calm", "active"], prior=[0.6, 0.4])
+    agent = lpb.Agent(lpb.LpbTS(model, noise=1.0), seed=7)
+    for outcome in (("drug B", 4.5), ("rest", 1.0), ("drug A", 3.0)):
+        agent.tell(*outcome)
+    text = text_of(lpb.report(agent))
+    assert (
+        "Active prefers Drug B, Drug A, Rest. All averages are in this order, from Drug B (4.50) to Rest (1.00)."
+        in text
+    )
+    assert "Calm prefers Rest, Drug A, Drug B. 0 of 3 pairs of averages agree; against it: Drug B (4.50) did" in text
+    assert "calm <1% 60%" in text or re.search(r"calm \d% 60%", text)
+
+
+def test_equal_agents_have_equal_pages_and_a_path_is_written(tmp_path: Path) -> None:
+    agent = told()
+    page = lpb.report(agent, tmp_path / "alice.html")
+    assert page == (tmp_path / "alice.html").read_text(encoding="utf-8")
+    assert page == lpb.report(lpb.Agent.from_json(agent.to_json()))
+    assert "http" not in page.replace("http://www.w3.org/", "")
+    assert len(page) < 100_000
+    with pytest.raises((InvalidInput, ResourceError)):
+        lpb.report(agent, tmp_path / "none" / "alice.html")
+    with pytest.raises(InvalidInput, match="agent must be an Agent"):
+        lpb.report("alice")  # type: ignore[arg-type] # that is the point
+
+
+def test_hostile_labels_are_escaped() -> None:
+    model = lpb.PreferenceModel(
+        [[0, 1], [1, 0]], actions=["a", HOSTILE], names=[HOSTILE, HOSTILE + "2"], state_names=[HOSTILE, "b"]
+    )
+    agent = lpb.Agent(lpb.LpbTS(model, noise=1.0), seed=1, person=HOSTILE)
+    agent.tell(reward=1.0, decision=agent.decide())
+    agent.tell(HOSTILE, 2.0)
+    agent.decide()
+    page = lpb.report(agent)
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert page.count("</svg>") == page.count("<svg") == 2
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.kind in ("gaussian", "bernoulli")], ids=str)
+def test_every_policy_has_a_page(case: Case) -> None:
+    agent = lpb.Agent(case.policy(), seed=1)
+    for i in range(3):
+        agent.tell(i, float(i % 2))
+    agent.decide()
+    text = text_of(lpb.report(agent))
+    assert "What is probably best" in text
+    assert "nan" not in text.lower().replace("finance", "")
+
+
+@pytest.mark.parametrize("make", [lpb.LpbDuel, lpb.DoubleTS])
+def test_the_page_of_duels(make: Any) -> None:
+    agent = lpb.Agent(make(MODEL), seed=7)
+    decision = agent.decide()
+    agent.decide()
+    agent.tell_duel("rest", "drug B", decision=decision)
+    text = text_of(lpb.report(agent))
+    assert "1 comparison of 2 actions" in text
+    assert "rest 1 100%" in text
+    assert "rest won" in text
+
+
+def test_an_agent_without_outcomes_or_saved_without_them() -> None:
+    empty = lpb.Agent(lpb.LpbTS(MODEL), seed=7)
+    text = text_of(lpb.report(empty))
+    assert "No outcome yet. No decision waits" in text
+    assert "Nothing yet." in text
+    assert text.count("Fewer than two actions were tried") == 1
+    unsure = text_of(lpb.report(lpb.Agent(lpb.MUCB(MODEL), seed=7)))
+    assert "Still possible as the best: rest, drug B." in unsure
+    assert "state 0 possible 50%" in unsure
+    assert "<svg" not in lpb.report(empty)
+    short = lpb.Agent.from_json(told().to_json(outcomes=False))
+    text = text_of(lpb.report(short))
+    assert "range" not in text
+    assert "drug A 1 3.00" in text
+
+
+def test_long_tables_are_cut() -> None:
+    k = 2 * MAX_ROWS
+    agent = lpb.Agent(lpb.TS(lpb.PreferenceModel(random_orderings(2, k, 1))), seed=1)
+    for action in range(k):
+        agent.tell(action, 1.0, decision=agent.decide([action]))
+    text = text_of(lpb.report(agent))
+    assert text.count(f"The table shows {MAX_ROWS} of {k}.") == 2
+    assert lpb.report(agent).count("<tr>") < 2 * MAX_ROWS + 20
