@@ -325,8 +325,7 @@ class Agent(Shown):
         """
         indices = self.policy.indices(allowed)
         with self._lock:
-            belief = deepcopy(self._belief)
-        return best_of(self.policy, belief, indices)
+            return best_of(self.policy, self._belief, indices)
 
     def explain(self) -> Explanation:
         """Return the probability of each state and the expected reward of each action in it."""
