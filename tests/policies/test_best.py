@@ -78,6 +78,13 @@ def test_expected_mean_and_interval_equal_their_twin(data: st.DataObject) -> Non
         np.testing.assert_allclose(np.interp(value, twin.grid, distribution), quantile, atol=2e-3)
 
 
+def test_the_unit_of_gaps_grows_with_means_that_are_far_apart() -> None:
+    history: list[Outcome] = [(1, 5.0), (0, 1.0)]
+    agent = agent_after(lpb.LpbTS(MODEL, noise=0.05), history)
+    twin = GapsTwin(history, 0.05, 3).posterior(MODEL.orderings, MODEL.prior)
+    np.testing.assert_allclose(chances(agent)[[2, 1]], twin[1:], rtol=1e-6)
+
+
 def test_it_depends_on_the_rewards_and_not_on_the_policy() -> None:
     model = MODEL.replace(means=[[3.0, 2.0, 1.0], [1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])
     policies = [
