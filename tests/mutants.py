@@ -67,6 +67,23 @@ FAULTS = {
         ("kendall.inversions", "A += B - C", "A += 1"),
         ("kendall.kendall_distances", "A - 2 * B", "A"),
     ),
+    "tests/policies/test_best.py": (
+        ("gaps.filtered", "A + B * (C - A)", "A"),
+        ("gaps.lay_grid", "0.5 * A * A", "A * A"),
+        ("gaps.lay_grid", "max(A, 0.5 * (B - C) / D)", "A"),
+        ("gaps.lay_grid", "A / np.sqrt(B)", "A"),
+        ("gaps.advance", "1.0 if A > 1 else 0.0", "0.0"),
+        ("gaps.climb", "abs(A - B)", "1"),
+        ("gaps.log_likelihood_of_order", "A * np.exp(B - C)", "np.exp(B - C)"),
+        ("gaps.update_posterior", "A + log_likelihood_of_order(B, C, D)", "log_likelihood_of_order(B, C, D)"),
+        ("gaps.noise_of_means", "max(A, 1.0) / B", "1.0"),
+        ("gaps.add_density", "A - B", "B"),
+        ("gaps.add_density", "A * B * np.exp(C - D)", "A"),
+    ),
+    "tests/simulation/test_stopping.py": (
+        ("kernels.stop_when_sure", "A + 1.0", "A"),
+        ("kernels.surest", "A += B", "A = B"),
+    ),
     "tests/policies/test_duel_policies.py": (("duels.invert", "A < B", "A > B"),),
     "tests/policies/test_utility.py": (
         ("utility.scale_of", "1.0 - 1.0 / A", "1.0"),

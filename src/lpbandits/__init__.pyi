@@ -66,7 +66,6 @@ from .rewards import Rewards as Rewards
 from .simulation import Results as Results
 from .simulation import simulate as simulate
 from .taste_model import TasteModel as TasteModel
-from .views.agent_report import report as report
 from .worlds import DuellingWorld as DuellingWorld
 from .worlds import MeansWorld as MeansWorld
 from .worlds import ReplayWorld as ReplayWorld

@@ -23,6 +23,18 @@ class Shown:
         return html
 
 
+class Reported(Shown):
+    """An agent: a page about one person."""
+
+    def report(self, path: str | Path | None = None) -> str:
+        """Return an HTML page about the person in plain words, and write it to `path` if given.
+
+        It holds what was tried and recommended, the outcomes, what is probably best and how sure that is, and why.
+        """
+        page: str = _views("agent_report").report(self, path)
+        return page
+
+
 class Charted(Shown):
     """An object with a report: its charts and its files."""
 

@@ -1,6 +1,7 @@
 """Targets: policies, plug-ins and agents."""
 
 import contextlib
+import dataclasses
 import inspect
 import json
 from typing import Any
@@ -43,6 +44,11 @@ def _report(agent: lpb.Agent) -> Any:
         probabilities = agent.probabilities()
         assert abs(float(probabilities.sum()) - 1.0) < 1e-6
         report.append(probabilities)
+        if agent.policy.evidence.latent and agent.rounds:
+            best = agent.best()
+            assert 0.0 <= best.runner_up_probability <= best.probability <= 1.0 + 1e-9
+            assert best.low <= best.high
+            report.append(dataclasses.asdict(best))
     return report
 
 
@@ -148,7 +154,7 @@ def _steps(duels: bool) -> Any:
         lambda parts: "({!r}, [{}, {}], dict(decision={}))".format(*parts)
     )
     withdrawn = (decision | ids).map(f"({retract!r}, [], dict(id={{}}))".format)
-    asked = st.tuples(one_of(ask, "decide", "decide", "probabilities"), allowed).map(
+    asked = st.tuples(one_of(ask, "decide", "decide", "probabilities", "best"), allowed).map(
         lambda p: f"({p[0]!r}, [{p[1]}], {{}})"
     )
     model = MODELS.map("('with_model', [{}], {{}})".format)
@@ -176,16 +182,14 @@ AGENTS = (
 )
 
 
-@target("report", listed(POLICIES | DUELLING, text() | integers(0, 2**32), text()) | anything())
+@target("report", listed(POLICIES | DUELLING, text() | integers(0, 2**32), text()))
 def report_agent(value: Any) -> Any:
-    if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], lpb.Policy):
-        return lpb.report(value)
     policy, person, name = value
     model = policy.model.replace(names=[name, "b", "c"], state_names=["x", "y", name])
     agent = lpb.Agent(policy.with_model(model), seed=3, person=person)
     use_agent(agent, (1.0, 0.0))
     agent.decide()
-    page = lpb.report(agent)
+    page = agent.report()
     assert "<script" not in page
     return page
 

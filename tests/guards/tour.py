@@ -114,6 +114,8 @@ def converse(policy: lpb.Policy) -> None:
     if policy.feedback == "rewards":
         agent.ask()
         agent.probabilities()
+        if policy.evidence.latent:
+            agent.best(allowed)
     agent.explain()
 
 
@@ -177,6 +179,7 @@ def call_others() -> None:
         lpb.SyntheticWorld(states=3, actions=4, tiers=2),
     ):
         lpb.simulate(world, ["lpbts"], people=2, draws=2, rounds=3)
+        lpb.simulate(world, ["lpbts"], people=2, rounds=3, stop=0.5)
     bound_world(lpb.SyntheticWorld(states=3, actions=4), people=1)
 
 

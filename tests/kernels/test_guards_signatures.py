@@ -35,11 +35,15 @@ INNER = {
     "kernels.random.poisson_quantile",
     "kernels.random.student_quantile",
     "kernels.random.upper_quantile",
+    "policies.evidences.gaps.advance",
+    "policies.evidences.gaps.climb",
+    "policies.evidences.gaps.lay_grid",
     "policies.rules.classical.largest_draw",
     "kernels.random.gamma",
     "policies.rules.sample.challenger",
     "policies.tiers.draw_in_tier",
     "simulation.kernels.count_constraints",
+    "simulation.kernels.surest",
 }
 """Kernels compiled alone that only other kernels call. Any other one needs a step of the tour."""
 

@@ -17,14 +17,15 @@ from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.kernels import layout
 from lpbandits.kernels.choices import apply_exploration_floor, apply_exploration_floor_to_pair
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.notebook import Shown
+from lpbandits.notebook import Reported
 from lpbandits.policies import Belief, Policy
+from lpbandits.policies.best import Best, best_of
 from lpbandits.rng import stream_id
 from lpbandits.typing import FloatArray, Json, Label
 from lpbandits.validate import MAX_ABS_VALUE
 
 
-class Agent(Shown):
+class Agent(Reported):
     """A policy applied to one person.
 
     Parameters
@@ -229,15 +230,7 @@ class Agent(Shown):
     def tell_duel(
         self, winner: Label, loser: Label, *, id: Hashable = None, decision: Decision | str | None = None
     ) -> None:
-        """Report the winner of a duel, whether it was asked for or not; `id` and `decision` are as for `tell`.
-
-        Examples
-        --------
-        >>> from lpbandits import LpbDuel
-        >>> agent = Agent(LpbDuel(PreferenceModel([[0, 1, 2], [2, 1, 0]])), seed=7)
-        >>> agent.tell_duel(0, 2); agent.posterior.round(3).tolist()
-        [0.667, 0.333]
-        """
+        """Report the winner of a duel, whether it was asked for or not; `id` and `decision` are as for `tell`."""
         if not self._duels:
             only_rewards()
         if decision is not None:
@@ -304,7 +297,11 @@ class Agent(Shown):
 
     @property
     def posterior(self) -> FloatArray:
-        """Probability of each state (a copy). mUCB gives the states still possible equal values."""
+        """Probability of each state (a copy), by the policy's evidence.
+
+        `LpbTS` uses the likelihood at the best fit, an upper bound; with `likelihood="marginal"` the posterior is exact
+        for means with a flat prior. mUCB gives the states still possible equal values. For calibrated ones see `best`.
+        """
         if not self.policy.evidence.latent:
             raise NotSupported(f"{type(self.policy).__name__} has no latent states, so it has no posterior")
         with self._lock:
@@ -325,12 +322,26 @@ class Agent(Shown):
             return self._belief.outcomes // (2 if self._duels else 1)
 
     def probabilities(self, allowed: Sequence[Label] | None = None) -> FloatArray:
-        """Return the exact probability of each action, in the model's order, at the next `ask(allowed)`."""
+        """Return the exact probability of each action, in the model's order, to be *played* at the next `ask(allowed)`.
+
+        It is not the probability that the action is the best for the person, which `best` returns.
+        """
         if self._duels:
             only_duels()
         indices = self.policy.indices(allowed)
         with self._lock:
             return self.policy._probabilities(self._belief, indices)
+
+    def best(self, allowed: Sequence[Label] | None = None) -> Best:
+        """Return the action that is most probably the best for the person, among `allowed` if given, and how sure.
+
+        Its probability, P(best), is calibrated. It follows from the rewards and the model's orderings, whatever the
+        policy: it is neither the policy's `posterior` nor the chance to be *played* next (`probabilities`). To stop
+        when an action is sure, test `agent.best().probability >= 0.95`.
+        """
+        indices = self.policy.indices(allowed)
+        with self._lock:
+            return best_of(self.policy, self._belief, indices)
 
     def explain(self) -> Explanation:
         """Return the probability of each state and the expected reward of each action in it."""

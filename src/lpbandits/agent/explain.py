@@ -28,7 +28,7 @@ class StateFit:
     Attributes
     ----------
     state, probability
-        The state and its posterior probability.
+        The state and its posterior probability, by the policy's evidence (see `Agent.posterior`).
     means
         Expected reward of every action under this state, best first: the isotonic fit, with untried actions
         interpolated (in a tier with tried actions: their mean), or the known means; for duels, the share of other

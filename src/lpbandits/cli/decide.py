@@ -135,7 +135,7 @@ def _show(summary: "Summary") -> None:
     counts |= {"with a prior of their own": summary.with_prior, "priors of other people": summary.unknown_priors}
     parts = [f"{what}: {count:,}" for what, count in counts.items() if count]
     if summary.mean_probability is not None:
-        parts.append(f"mean probability: {summary.mean_probability:.2f}")
+        parts.append(f"mean probability of being played: {summary.mean_probability:.2f}")
     say("\n" + "; ".join([*parts, f"{summary.seconds:.2f} s"]), style="dim")
     if summary.out is not None:
         say(f"Decisions: {display(summary.out, None)}")

@@ -72,6 +72,11 @@ def simulate(
         False, "--break-ties", help="Give policies a random order within each tier instead of the tiers."
     ),
     explore: float = typer.Option(0.0, help="Minimum probability of every allowed action; at most 1 / actions."),
+    stop: float | None = typer.Option(
+        None,
+        show_default="people do not stop",
+        help="Probability that an action is the best (P(best), as in `Agent.best`) at which a person stops learning.",
+    ),
     world: str | None = typer.Option(
         None,
         help="World: **synthetic** (the paper's), **means** (people of --model), **replay** (real people of --log, "
@@ -110,7 +115,7 @@ def simulate(
     chosen_workers = options.workers_of(jobs, backend, address)
     validate.as_choice(feedback, "feedback", DEFAULT)
     duels = feedback == "duels"
-    unused = ("first", "assumed_noise") if duels else ("comparison",)
+    unused = ("first", "assumed_noise", "stop") if duels else ("comparison",)
     options.reject(context, unused, f"has no effect for {feedback}; remove it")
     if log is None:
         options.reject(context, ["missing"], "needs --log")
@@ -130,6 +135,7 @@ def simulate(
             seed=seed,
             first=first,
             explore=explore,
+            stop=stop,
             jobs=chosen_workers,
             threads=threads,
             progress=report,

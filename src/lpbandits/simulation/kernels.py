@@ -1,4 +1,4 @@
-"""The compiled loop of the simulator: all rounds of many people."""
+"""The compiled loops of the simulator: all rounds of many people, and the round in which each could stop."""
 
 import functools
 from collections.abc import Callable
@@ -6,11 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lpbandits.kernels.choices import favourites, filled
+from lpbandits.kernels.choices import favourites, filled, largest
 from lpbandits.kernels.compiler import jit_in_place, kernel, specialise, with_plugin_errors
 from lpbandits.kernels.isotonic import active_constraints, pool
 from lpbandits.kernels.layout import POSTERIOR, Arrays
-from lpbandits.kernels.outcomes import People
+from lpbandits.kernels.outcomes import People, rewarded
+from lpbandits.kernels.tally import record
+from lpbandits.policies.evidences.gaps import update_posterior
+from lpbandits.policies.posterior import favourite
 from lpbandits.typing import FloatArray, Int32Array, IntArray
 
 
@@ -196,3 +199,71 @@ def rollout(
 def rollout_of(**parts: Callable[..., Any]) -> Callable[..., None]:
     """Return `rollout` compiled around `offer`, `choose`, `apply_exploration_floor`, `outcome` and `tell`."""
     return with_plugin_errors(specialise(rollout, parts))
+
+
+class Stops(NamedTuple):
+    """Per person: the round after which they stopped, and whether the action was the best (1, else 0).
+
+    The round is 0 for those who did not stop, and `right` then NaN. Both are NaN for policies without P(best).
+    """
+
+    rounds: FloatArray
+    right: FloatArray
+
+
+@jit_in_place
+def surest(b: Arrays, offered: IntArray, chances: FloatArray) -> int:
+    """Write the probability that each action is the best allowed one; return the action with the largest."""
+    for action in range(len(chances)):
+        chances[action] = 0.0
+    for z in range(b.states.shape[1]):
+        chances[favourite(b, z, offered)] += b.states[POSTERIOR, z]
+    return largest(chances, offered)
+
+
+@jit_in_place
+def stop_when_sure(
+    b: Arrays,
+    start_states: FloatArray,
+    people: People,
+    offered: IntArray,
+    level: float,
+    seed: int,
+    person: int,
+    trace: Trace,
+    stops: Stops,
+    chances: FloatArray,
+) -> None:
+    """Find the first round after which P(best) of an action reaches `level`, and play this action in all later rounds.
+
+    `b` is the judge (`policies.best`) and one belief, and `chances` scratch with an entry per action. The later rewards
+    have the random words of their rounds; the policy's posterior is no longer updated.
+    """
+    zero: Any = np.int64(0)  # as in `rollout`
+    for p in range(trace.plays.shape[0]):
+        stops.rounds[p], stops.right[p] = 0.0, np.nan
+        for row in range(b.states.shape[0]):
+            for z in range(b.states.shape[1]):
+                b.states[row, z] = start_states[row, z]
+        allowed = offered[min(p, offered.shape[0] - 1), 0]
+        size = filled(allowed)
+        target = best_mean(people.means, p, allowed, size)
+        n = zero
+        final = -1
+        for t in range(trace.plays.shape[1]):
+            if final >= 0:
+                _, _, _, _, reward, regret, _ = rewarded(people, p, target, final, seed, person + p, t)
+                trace.plays[p, t, 0] = final
+                trace.rewards[p, t] = reward
+                trace.regret[p, t] = regret
+                trace.mass[p, t] = trace.mass[p, t - 1]
+                continue
+            n, _ = record(b, n, trace.plays[p, t, 0], trace.rewards[p, t])
+            update_posterior(b, n)
+            action = surest(b, allowed[:size], chances)
+            if chances[action] >= level:
+                final = action
+                stops.rounds[p] = t + 1.0
+                stops.right[p] = 1.0 if people.means[p, action] >= target else 0.0
+                for part in range(3):
+                    trace.active[p, part] = np.nan

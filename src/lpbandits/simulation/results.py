@@ -18,6 +18,7 @@ from lpbandits.io.json import finite_or_none
 from lpbandits.io.paths import as_path
 from lpbandits.notebook import Charted
 from lpbandits.simulation.kernels import Trace
+from lpbandits.simulation.stopping import stop_summary
 from lpbandits.simulation.sums import Accumulator, Distribution, Moments
 from lpbandits.statistics import Difference
 from lpbandits.text import pluralize
@@ -80,7 +81,7 @@ class PolicyResult:
     people
         Columns with one entry per person: draw, state (-1: unknown), regret, mean reward, best_share, true_state, and
         the active order constraints at the end (mean over all states, the true state, mean over the others; NaN for
-        evidence without constraints); for duels also the weak regret.
+        evidence without constraints); for duels also the weak regret; with `stop` also stop_round and stop_right.
     trace
         All rounds of all people, if `simulate` kept traces.
     """
@@ -106,6 +107,16 @@ class PolicyResult:
             trace=Trace(*map(np.concatenate, zip(*sums.traces, strict=True))) if sums.traces else None,
         )
 
+    @property
+    def stop(self) -> Json | None:
+        """With `simulate(stop=…)`: the "share" of people who stopped, and their mean "rounds" and share "right".
+
+        `right` is the share whose action had the largest mean; the promise of a stop at 0.95 is that it is at least
+        0.95. Values are None for policies without P(best), and if no person stopped. None without `stop`.
+        """
+        people = self.people
+        return stop_summary(people["stop_round"], people["stop_right"]) if "stop_round" in people else None
+
     def __repr__(self) -> str:
         people = pluralize(len(self.people["regret"]), "person", "people")
         return f"<{type(self).__name__}: {people}, regret {self.regret!r}>"
@@ -114,6 +125,7 @@ class PolicyResult:
         """Return the summary as a JSON object; null for values that the policy does not have."""
         mean = {name: finite_or_none(float(values.mean())) for name, values in self.people.items()}
         weak = {} if self.weak is None else {"weak_regret": self.weak.last()}
+        stop = {} if self.stop is None else {"stop": self.stop}
         return {
             "regret": self.regret.last(),
             **weak,
@@ -122,6 +134,7 @@ class PolicyResult:
             "best_share": mean["best_share"],
             "true_state": mean["true_state"],
             "active": {part: mean[f"active_{part}"] for part in ("all", "true", "other")},
+            **stop,
         }
 
 

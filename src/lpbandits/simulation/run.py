@@ -15,6 +15,7 @@ from lpbandits.progress import Progress
 from lpbandits.simulation import sums
 from lpbandits.simulation.results import PolicyResult, Results
 from lpbandits.simulation.rollout import check_rounds, play, warn_of_lock_in
+from lpbandits.simulation.stopping import check_stop, stop_people
 from lpbandits.simulation.sums import Accumulator, PartialSums
 from lpbandits.text import pluralize
 from lpbandits.worlds import Population, World, draw_population, world_settings
@@ -46,6 +47,7 @@ def simulate(
     seed: int = 0,
     first: str = "prior",
     explore: float = 0.0,
+    stop: float | None = None,
     jobs: int | Workers | None = None,
     threads: int | None = None,
     traces: bool = False,
@@ -72,6 +74,9 @@ def simulate(
         First action of policies that sample a state: "prior" or "uniform".
     explore
         Minimum probability of every allowed action, for policies that do not set their own.
+    stop
+        P(best), as in `Agent.best`, at which a person stops learning and receives the best action in all later rounds.
+        By default people do not stop. See `PolicyResult.stop`.
     jobs
         Number of processes, or `Workers(…)` of a cluster; by default threads of this process.
     threads
@@ -106,6 +111,8 @@ def simulate(
         "first": validate.as_choice(first, "first", ("prior", "uniform")),
         "explore": validate.as_number(explore, "explore", low=0, high=1),
     }
+    if stop is not None:
+        settings["stop"] = stop = validate.as_number(stop, "stop", low=0, high=1, above=True)
     check = partial(
         check_run, len(builders), rounds=rounds, draws=draws, traces=traces, workers=concurrency(jobs, threads=threads)
     )
@@ -117,18 +124,20 @@ def simulate(
         settings["people"] = len(populations[0])
     tasks = tasks_of(builders, populations, rounds, first, settings["explore"])
     settings["feedback"] = _feedback(tasks, settings.get("feedback"))
+    if stop is not None:
+        check_stop(tasks[0].people, settings["feedback"])
     binned = sum(len(population) for population in populations) * rounds > sums.EXACT
     for task in {task.name: task for task in tasks}.values():
         warn_of_lock_in(task.policy, task.people, rounds)
     # compile each kind of policy, by one round of one person, before time is measured and threads start
     for task in {(task.policy.evidence.kind, task.policy.rule.kind): task for task in tasks}.values():
-        play(task.policy, task.people.cut(slice(1)), rounds=1, seed=seed)
+        _play([task._replace(people=task.people.cut(slice(1)))], 1, seed, stop)
     started = time.perf_counter()
     accumulators = {name: Accumulator() for name in builders}
     with executor_for(jobs, threads=threads, max_jobs=len(tasks)) as executor, executor.threaded() as pool:
         # join short tasks, since sending a job costs as much as a thousand decisions; leave several jobs to each worker
         size = max(1, min(TASK_DECISIONS // (len(tasks[0].people) * rounds), len(tasks) // (8 * pool.n_workers)))
-        groups = ((tasks[i : i + size], rounds, seed, binned, traces) for i in range(0, len(tasks), size))
+        groups = ((tasks[i : i + size], rounds, seed, stop, binned, traces) for i in range(0, len(tasks), size))
         parts = itertools.chain.from_iterable(pool.map(_play, groups))
         for done, (task, part) in enumerate(zip(tasks, parts, strict=True)):
             accumulators[task.name].add(part)
@@ -138,12 +147,20 @@ def simulate(
     return Results(settings, {name: PolicyResult.of(accumulators.pop(name)) for name in builders}, seconds)
 
 
-def _play(tasks: Sequence[Task], rounds: int, seed: int, binned: bool, keep_trace: bool) -> list[PartialSums]:
+def _play(
+    tasks: Sequence[Task],
+    rounds: int,
+    seed: int,
+    stop: float | None = None,
+    binned: bool = False,
+    keep_trace: bool = False,
+) -> list[PartialSums]:
     """Play tasks; runs in a worker."""
     parts = []
-    for task in tasks:
-        trace = play(task.policy, task.people, rounds=rounds, seed=seed, first_person=task.first_person)
-        parts.append(PartialSums.of(trace, task.people.truth, task.draw, binned=binned, keep_trace=keep_trace))
+    for _, policy, people, draw, first in tasks:
+        trace = play(policy, people, rounds=rounds, seed=seed, first_person=first)
+        stops = None if stop is None else stop_people(policy, people, trace, level=stop, seed=seed, person=first)
+        parts.append(PartialSums.of(trace, people.truth, draw, stops=stops, binned=binned, keep_trace=keep_trace))
     return parts
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lpbandits.simulation.kernels import Trace
+from lpbandits.simulation.kernels import Stops, Trace
 from lpbandits.typing import FloatArray, IntArray, UInt16Array
 
 EXACT = 2**23
@@ -131,9 +131,16 @@ class PartialSums:
 
     @classmethod
     def of(
-        cls, trace: Trace, truth: IntArray, draw: int, *, binned: bool = False, keep_trace: bool = False
+        cls,
+        trace: Trace,
+        truth: IntArray,
+        draw: int,
+        *,
+        stops: Stops | None = None,
+        binned: bool = False,
+        keep_trace: bool = False,
     ) -> "PartialSums":
-        """Summarise a trace; with `binned`, regrets are kept as bins."""
+        """Summarise a trace, and when people stopped; with `binned`, regrets are kept as bins."""
         best = trace.regret <= 0.0
         regrets = {"regret": np.cumsum(trace.regret, axis=1)}
         if trace.weak.size:
@@ -150,6 +157,7 @@ class PartialSums:
             "active_true": trace.active[:, 1],
             "active_other": trace.active[:, 2],
             **{name: values[:, -1].copy() for name, values in regrets.items() if name != "regret"},
+            **({} if stops is None else {"stop_round": stops.rounds, "stop_right": stops.right}),
         }
         return cls(
             draw,

@@ -7,7 +7,6 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
-from lpbandits import validate
 from lpbandits.agent import Agent, DecisionRecord, Explanation
 from lpbandits.agent.record import Play
 from lpbandits.errors import translate_errors
@@ -30,24 +29,20 @@ CHART = "outcomes"
 
 
 @translate_errors("writing a report")
-def report(agent: Agent, path: str | Path | None = None) -> str:
+def report(agent: Agent, path: str | Path | None) -> str:
     """Return one person's record as an HTML page that opens without a network, and write it to `path` if given.
 
     The page says in plain words what was tried and what came of it, what was recommended and given, which decisions
     have no outcome yet, what is probably best and how sure that is, and what the model concludes and why. Equal agents
     have equal pages.
 
-    Examples
-    --------
     >>> from lpbandits import LpbTS, PreferenceModel
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
     >>> agent = Agent(LpbTS(model, noise=1.0), seed=7, person="alice")
     >>> agent.tell("drug B", 4.5); agent.tell("rest", 1.0)
-    >>> "Very probably drug B (96%)" in report(agent)
+    >>> "Probably drug B (89%)" in agent.report()
     True
     """
-    if not isinstance(agent, Agent):
-        raise validate.invalid("agent", "an Agent", agent, "give one such as Agent(LpbTS(model), seed=7)")
     about = _Person(copy.copy(agent))  # other threads may use the agent
     html = page(
         title=f"Record of {display(agent.person)}",
@@ -106,7 +101,7 @@ class _Person:
 
     def _best(self) -> list[Table]:
         chances = [(label, p) for label, p in chances_of_best(self.agent).items() if p >= LEAST][:MAX_STATES]
-        if not chances or not self.agent.policy.evidence.probabilistic:
+        if not chances:
             return []
         rows = [[self.names.of(label), percent(p), self._average(label)] for label, p in chances]
         return [Table(["action", "probability", "won so far" if self.duels else "average so far"], rows)]

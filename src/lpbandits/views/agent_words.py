@@ -7,6 +7,7 @@ import numpy as np
 
 from lpbandits.agent import Agent
 from lpbandits.agent.explain import Explanation
+from lpbandits.policies.best import chances_of_best as p_best
 from lpbandits.policies.rules import Sample
 from lpbandits.text import display, pluralize, share_text, significant
 from lpbandits.typing import Label
@@ -41,7 +42,8 @@ class Names:
 def chances_of_best(agent: Agent) -> dict[Label, float]:
     """Return the actions that may be the best with their probabilities, highest first; empty without probable states.
 
-    The probability is that of the states whose best action it is; within a tier, that its mean is the largest.
+    For rewards it is P(best), whatever the policy (see `Agent.best`); for duels that of the states whose best action
+    it is, and within a tier that it wins most.
 
     >>> from lpbandits import LpbTS, PreferenceModel
     >>> chances_of_best(Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]], prior=[0.25, 0.75])), seed=1))
@@ -50,7 +52,10 @@ def chances_of_best(agent: Agent) -> dict[Label, float]:
     policy = agent.policy
     if not policy.evidence.latent:
         return {}
-    total = Sample().probabilities(policy, agent.belief, policy.indices(None))
+    duels = policy.feedback == "duels"
+    total = (
+        Sample().probabilities(policy, agent.belief, policy.indices(None)) if duels else p_best(policy, agent.belief)
+    )
     order = np.argsort(-total, kind="stable")
     return {policy.model.actions[a]: float(total[a]) for a in order.tolist() if total[a] > 0}
 
@@ -77,17 +82,15 @@ def how_sure(probability: float, name: str) -> str:
 def best_lines(agent: Agent, seen: Explanation, names: Names) -> Iterator[str]:
     """Say what is probably best, how sure that is, and where the probability comes from."""
     chances = chances_of_best(agent)
-    if chances and agent.policy.evidence.probabilistic:
+    if chances:
         (first, p), *others = chances.items()
         yield how_sure(p, names.of(first))
         if others and others[0][1] >= 0.05:
             yield f"Next is {names.of(others[0][0])} ({percent(others[0][1])})."
         yield (
-            "The percentage is the probability, by this policy's model, of the groups of people for whom the action is "
-            "the best. It is not the probability that the action is recommended next."
+            "The percentage is the probability that no other action is better for this person on average, given the "
+            "outcomes and the model's groups of people. It is not the probability that the action is recommended next."
         )
-    elif chances:
-        yield f"Still possible as the best: {', '.join(names.of(label) for label in list(chances)[:MAX_LISTED])}."
     elif seen.forecasts:
         first, forecast = next(iter(seen.forecasts.items()))
         end = "lowest" if seen.lower_is_better else "highest"

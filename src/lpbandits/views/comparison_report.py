@@ -24,7 +24,15 @@ HOW_TO_READ = (
 )
 DEMO_POLICIES = ("lpbts", "mts", "ts", "ts-top")
 SCALES = {"same": "Same scale: people of a state share mean rewards", "different": "Different scales: one per person"}
-STATE_NOTE = "The posterior probability that each policy gives to the person's true state, averaged over people."
+STATE_NOTE = (
+    "The posterior probability that each policy gives to the person's true state by its own evidence, averaged over "
+    "people. For lpbTS it is an optimistic bound, not a calibrated probability."
+)
+STOP_NOTE = (
+    "People stopped when P(best), the calibrated probability that an action is the best for them, reached {:.0%}, and "
+    "then received this action. Columns: the share of people who stopped, their mean number of rounds until then, and "
+    "the share whose action was the best. P(best) is that of the orderings, the same for every policy."
+)
 
 
 def charts_of(results: Results, *, title: str = "Cumulative regret", limit: float | None = None) -> dict[str, Chart]:
@@ -46,7 +54,8 @@ def sections(results: Results) -> list[Section]:
     """Return the sections of the report of a simulation."""
     charts = charts_of(results)
     state = charts.pop("state", None)
-    parts = [Section("Regret", [HOW_TO_READ], charts, [_table(results)])]
+    notes = [HOW_TO_READ, *([STOP_NOTE.format(results.settings["stop"])] if "stop" in results.settings else [])]
+    parts = [Section("Regret", notes, charts, [_table(results)])]
     return parts if state is None else [*parts, Section("True state", [STATE_NOTE], {"state": state})]
 
 

@@ -53,6 +53,7 @@ def comparison(results: Results) -> tuple[list[str], list[list[str]]]:
     columns += [f"− {name_of(reference)} [95 %]"] if others else []
     columns += ["sd", "median", "5-95 %"]
     columns += ["weak regret", "both best", "true state"] if results.duels else ["best action", "true state"]
+    columns += ["stopped", "rounds", "right"] if "stop" in results.settings else []
     rows = []
     for name, result in sorted(results.policies.items(), key=lambda item: item[1].regret.mean[-1]):
         end = result.regret.last()
@@ -66,10 +67,29 @@ def comparison(results: Results) -> tuple[list[str], list[list[str]]]:
                 *(number(end[part]) for part in ("sd", "p50")),
                 f"{number(end['p05'])}-{number(end['p95'])}",
                 *([number(summary["weak_regret"]["mean"])] if results.duels else []),
-                *("–" if part is None else f"{part:.0%}" for part in (summary["best_share"], summary["true_state"])),
+                *map(percent, (summary["best_share"], summary["true_state"])),
+                *stop_cells(result.stop),
             ]
         )
     return columns, rows
+
+
+def stop_cells(stop: Json | None) -> list[str]:
+    """Return the share of people who stopped, their mean rounds and the share with the best action; [] without stops.
+
+    >>> stop_cells({"share": 0.625, "rounds": 8.25, "right": 0.968}), stop_cells(None)
+    (['62%', '8.2', '97%'], [])
+    """
+    return [] if stop is None else [percent(stop["share"]), number(stop["rounds"]), percent(stop["right"])]
+
+
+def percent(value: float | None) -> str:
+    """Format a share as a percentage; None is a dash.
+
+    >>> percent(0.254), percent(None)
+    ('25%', '–')
+    """
+    return "–" if value is None else f"{value:.0%}"
 
 
 def comparison_note(results: Results) -> str:
@@ -105,6 +125,7 @@ def described(results: Results) -> str:
     words.append(pluralize(s["rounds"], "round"))
     words += [pluralize(s["draws"], "draw")] if s["draws"] > 1 else []
     words += [f"minimum action probability {s['explore']:g}"] if s.get("explore") else []
+    words += [f"stop at P(best) {s['stop']:g}"] if "stop" in s else []
     return ", ".join([*words, f"seed {s['seed']}"])
 
 

@@ -1,0 +1,181 @@
+"""The probability that an action is the best for a person, whatever the policy that plays (docs/adr/0029)."""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import ndtri
+
+from lpbandits.errors import NotSupported
+from lpbandits.kernels.tally import place
+from lpbandits.model import PreferenceModel
+from lpbandits.policies.belief import Belief
+from lpbandits.policies.evidences import gaps
+from lpbandits.policies.policy import Policy
+from lpbandits.policies.rules import Sample
+from lpbandits.rewards import Rewards
+from lpbandits.typing import FloatArray, IntArray, Label
+
+MOST_DRAWS, FEWEST_DRAWS = 32, 4
+CHAINS = 2000
+"""Orderings × actions (at most 20) above which fewer orderings are drawn per state."""
+LOW, HIGH = 0.1, 0.9
+"""Quantiles of the interval of the mean."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The action that is most probably the best for a person, and how sure that is.
+
+    Attributes
+    ----------
+    action
+        The allowed action with the largest probability to be the best.
+    probability
+        P(best): the calibrated probability that it has the largest mean reward of the allowed actions for this person.
+        It is not the chance that it is *played* next, which `Agent.probabilities` returns.
+    expected, low, high
+        Expected value and 80 % interval of the action's *mean* reward for this person, not of its next reward; NaN
+        without outcomes.
+    runner_up, runner_up_probability
+        The next most probable action and its P(best); None and 0 if only one action is allowed.
+    """
+
+    action: Label
+    probability: float
+    expected: float
+    low: float
+    high: float
+    runner_up: Label | None
+    runner_up_probability: float
+
+
+def best_of(policy: Policy, belief: Belief, allowed: IntArray) -> Best:
+    """Return the best of the `allowed` actions (empty: all), given the rewards in a belief of a policy.
+
+    >>> from lpbandits import LpbTS
+    >>> policy = LpbTS(PreferenceModel([[0, 1], [1, 0]]))
+    >>> best_of(policy, policy.new_belief(), np.empty(0, dtype=np.int64)).probability
+    0.5
+    """
+    judge = judge_of(policy)
+    known = judged(judge, belief, policy.model)
+    chances = judge.rule.probabilities(judge, known, allowed)
+    actions = judge.allowed(allowed)
+    ranked = actions[np.argsort(-chances[actions], kind="stable")].tolist()
+    labels, action = policy.model.actions, ranked[0]
+    expected, *ends = (policy.model.oriented(value) for value in forecast(judge, known, action))
+    runner_up, second = (labels[ranked[1]], float(chances[ranked[1]])) if len(ranked) > 1 else (None, 0.0)
+    return Best(labels[action], float(chances[action]), expected, min(ends), max(ends), runner_up, second)
+
+
+def chances_of_best(policy: Policy, belief: Belief) -> FloatArray:
+    """Return P(best) of every action.
+
+    >>> from lpbandits import LpbTS
+    >>> policy = LpbTS(PreferenceModel([[0, 1], [1, 0]]))
+    >>> chances_of_best(policy, policy.new_belief(prior=[0.25, 0.75])).tolist()
+    [0.25, 0.75]
+    """
+    judge = judge_of(policy)
+    return judge.rule.probabilities(judge, judged(judge, belief, policy.model), judge.indices(None))
+
+
+def forecast(judge: Policy, belief: Belief, action: int) -> tuple[float, float, float]:
+    """Return the expected value and the 10 % and 90 % quantiles of an action's mean; NaN without outcomes."""
+    if not belief.tried:
+        return math.nan, math.nan, math.nan
+    centre = judge._call(gaps.distribution_of_mean, belief, action)
+    low, step = belief.own[0, gaps.LOW], belief.own[0, gaps.STEP]
+    density = belief.work[gaps.MESSAGE : gaps.MESSAGE + gaps.GRID, gaps.DENSITY]
+    density = density / density.sum()
+    points = low + step * np.arange(gaps.GRID)
+    ends = np.interp((LOW, HIGH), np.cumsum(density) - 0.5 * density, points)  # a point is the middle of its cell
+    return float(centre + density @ points), float(centre + ends[0]), float(centre + ends[1])
+
+
+def judge_of(policy: Policy) -> Policy:
+    """Return the policy whose posterior gives P(best): the evidence `Gaps` over the plausible orderings of the states.
+
+    >>> from lpbandits import TS
+    >>> judge_of(TS(PreferenceModel([[0, 1], [1, 0]])))
+    Traceback (most recent call last):
+    ...
+    lpbandits.errors.NotSupported: TS has no latent states, so it has no P(best); ...
+    """
+    if policy.feedback == "duels":
+        raise NotSupported(f"{type(policy).__name__} learns from duels; P(best) needs rewards, as LpbTS learns from")
+    if not policy.evidence.latent:
+        raise NotSupported(
+            f"{type(policy).__name__} has no latent states, so it has no P(best); tell the outcomes to an agent with "
+            "LpbTS(model)"
+        )
+    return _judge(policy.model, policy.rewards)
+
+
+@lru_cache(maxsize=32)
+def _judge(model: PreferenceModel, rewards: Rewards) -> Policy:
+    orderings, shares = plausible_orderings(model)
+    prior = shares @ model.prior
+    return Policy(PreferenceModel(orderings, actions=model.actions, prior=prior), gaps.Gaps(rewards), Sample())
+
+
+def judged(judge: Policy, belief: Belief, model: PreferenceModel) -> Belief:
+    """Return the judge's belief after the outcomes of a belief of another policy over `model`."""
+    n = belief.tried
+    prior = None if belief.prior is None else plausible_orderings(model)[1] @ belief.prior
+    out = judge.new_belief(max(n, 8), prior)
+    out.slots[:, :n], out.tried = belief.slots[:, :n], n
+    for slot, action in enumerate(belief.actions.tolist()):
+        place(judge.ranks, out.order, slot, action)
+    if n:
+        judge._call(gaps.update_posterior, out)
+    return out
+
+
+@lru_cache(maxsize=32)
+def plausible_orderings(model: PreferenceModel) -> tuple[IntArray, FloatArray]:
+    """Return distinct orderings that people may follow, and the probability of each ordering (row) in each state.
+
+    These are the model's, if they are exact. With standard errors of the utilities each state has several, those of
+    utilities drawn with these errors. With tiers, the order within a tier is drawn. The draws are fixed, so that equal
+    models give equal orderings.
+
+    >>> model = PreferenceModel([[0, 1, 2]], utilities=[[0.6, 0.5, 0.2]], errors=[[0.3, 0.3, 0.1]])
+    >>> orderings, shares = plausible_orderings(model)
+    >>> orderings.tolist(), shares.round(2).tolist()
+    ([[0, 1, 2], [1, 0, 2]], [[0.84], [0.16]])
+    """
+    m, k = model.n_states, model.n_actions
+    if model.errors is None and model.tiers is None:
+        return model.orderings, np.eye(m)
+    size = max(min(CHAINS // (m * min(k, 20)), MOST_DRAWS), FEWEST_DRAWS)
+    rows = np.empty((m, size, k), dtype=np.int64)
+    for z in range(m):
+        noise = latin_square(z, size, k)
+        if model.errors is not None and model.logits is not None:
+            values = model.logits[z] + model.errors[z] * ndtri(noise)
+        else:
+            values = noise - tier_of(model, z)
+        rows[z] = np.lexsort((np.broadcast_to(model.ranks[z], values.shape), -values))
+    orderings, index = np.unique(rows.reshape(-1, k), axis=0, return_inverse=True)
+    shares = np.zeros((len(orderings), m))
+    np.add.at(shares, (index.reshape(-1), np.repeat(np.arange(m), size)), 1.0 / size)
+    return orderings, shares
+
+
+def latin_square(stream: int, size: int, columns: int) -> FloatArray:
+    """Return size×columns numbers in (0, 1): in each column the middles of `size` equal parts, in a random order.
+
+    >>> latin_square(0, 2, 3).tolist()
+    [[0.75, 0.25, 0.75], [0.25, 0.75, 0.25]]
+    """
+    keys = np.random.default_rng([stream, 14]).random((size, columns))
+    return np.asarray((np.argsort(keys, axis=0) + 0.5) / size)
+
+
+def tier_of(model: PreferenceModel, state: int) -> IntArray:
+    """Return the tier of each action in a state, 0 for the best."""
+    sizes = [1] * model.n_actions if model.tiers is None else model.tiers[state]
+    return np.asarray(np.repeat(np.arange(len(sizes)), sizes)[model.ranks[state]], dtype=np.int64)
