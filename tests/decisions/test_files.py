@@ -214,7 +214,8 @@ def test_the_policy_has_the_named_rule_and_the_noise_of_the_model_as_a_prior_gue
     assert choose_policy(MODEL).policy.rewards == lpb.Rewards(noise=0.8).as_guess
     assert choose_policy(MODEL, noise=2.0).policy.rewards.noise == 2.0
     assert choose_policy(MODEL, "lpbts-incremental").policy.rewards == lpb.Rewards(noise=0.8, weight=5.0)
-    assert choose_policy(MODEL, "lpb-horizon").policy.rule == lpb.rules.KnowledgeGradient(rounds=200)
+    with pytest.raises(lpb.InvalidInput, match=r"rounds.*lpb-horizon.*None"):
+        choose_policy(MODEL, "lpb-horizon")
     assert choose_policy(MODEL, "lpb-horizon", rounds=7).policy.rule == lpb.rules.KnowledgeGradient(rounds=7)
 
 

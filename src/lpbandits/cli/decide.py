@@ -54,8 +54,10 @@ def decide(
         help="Known standard deviation of Gaussian rewards. Policies on utilities (lpb-ids, …) take it as a first "
         "guess.",
     ),
-    rounds: int = typer.Option(
-        200, help="Planned number of rounds per person, those of the history included, for policies that plan."
+    rounds: int | None = typer.Option(
+        None,
+        show_default="required by lpb-horizon; 200 for mucb",
+        help="Planned number of rounds per person, those of the history included, for policies that plan.",
     ),
     explore: float = typer.Option(0.0, help="Minimum probability of each allowed action, as in a randomised trial."),
     layout: options.Layout = "auto",

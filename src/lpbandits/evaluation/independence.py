@@ -25,8 +25,9 @@ def repeated_people(log: Ratings) -> list[str]:
     """Return a warning if nearly every person is closer to the next one than to the one `LAG` later.
 
     The squared distance of two people is over the actions that both rated, on each person's standardized ratings.
-    Of independent people half are closer to the next one; if they are in groups (all of one clinic, then all of the
-    next), a few more. Repeats of one person drift apart.
+    Of independent people half are closer to the next one. Repeats of one person drift apart. Small groups of people
+    who are alike, such as households of four, give the same pattern and the same problem: they are not independent.
+    Repeats without a drift, or of several persons in turn, are not found.
     People are in the natural order of their labels: "week 2" before "week 10".
 
     Examples
@@ -47,8 +48,8 @@ def repeated_people(log: Ratings) -> list[str]:
         return []
     return [
         f"{share:.0%} of the people are closer to the next person in the log than to the one {LAG} later, as if they "
-        "were repeats of one person (such as weekly rankings by one source); intervals assume independent people and "
-        "would be too narrow"
+        "were repeats of one person (such as weekly rankings by one source) or groups of people who are alike; "
+        "intervals assume independent people and would be too narrow"
     ]
 
 

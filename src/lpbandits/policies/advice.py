@@ -18,7 +18,7 @@ The least and the largest of three sizes: 3 states and 6 actions, 5 and 10, 10 a
 RECOMMENDED = {5: "lpb-horizon", 10: "lpb-horizon", 20: "lpb-horizon", 30: "lpb-horizon", 200: "lpb-ids"}
 REASONS = {200: ", because the 99 % quantile of lpb-horizon is up to 1.6 times as high"}
 FITTED_ROUNDS = 10
-"""Up to this number of rounds, popularity can be best if the orderings are fitted to a log with few states."""
+"""Up to this number of rounds, popularity can be best with few actions, or with orderings fitted to a log."""
 
 
 def regret_in(rounds: int) -> tuple[int, dict[str, tuple[float, float]]]:
@@ -42,7 +42,8 @@ def advice(rounds: int) -> str:
     """
     measured, regret = regret_in(rounds)
     parts = [f"{name} {low:.2f} to {high:.2f}" for name, (low, high) in regret.items() if name != "lpb-ids"]
-    fitted = " With few states and orderings fitted to a log, popular can be better." if rounds <= FITTED_ROUNDS else ""
+    exceptions = "With few actions, or few states and orderings fitted to a log, popular can be better."
+    fitted = f" {exceptions}" if rounds <= FITTED_ROUNDS else ""
     return (
         f"For {pluralize(rounds, 'round')}: {RECOMMENDED[measured]}{REASONS.get(measured, '')}. Mean regret relative "
         f"to lpb-ids, measured with {measured} rounds on different scales and the true orderings: {', '.join(parts)}."

@@ -31,7 +31,7 @@ def policy(
     rewards: str | Rewards | None = None,
     noise: float | None = None,
     noise_known: bool | None = None,
-    rounds: int = Setting.rounds,
+    rounds: int | None = None,
     first: str = "prior",
     explore: float = 0.0,
 ) -> Policy:
@@ -53,7 +53,8 @@ def policy(
     noise_known
         False: a given `noise` is only a guess. True: the noise, by default the model's, is exact.
     rounds
-        Planned number of rounds of a person, for policies that plan (`lpb-horizon`, `mucb`).
+        Planned number of rounds of a person, for policies that plan: `lpb-horizon` needs it, and `mucb` takes 200 by
+        default.
     first
         First action of policies that sample a state: "prior" or "uniform".
     explore
@@ -87,7 +88,7 @@ def choose_policy(
     rewards: str | Rewards | None = None,
     noise: float | None = None,
     noise_known: bool | None = None,
-    rounds: int = Setting.rounds,
+    rounds: int | None = None,
     first: str = "prior",
     explore: float = 0.0,
 ) -> Chosen:
@@ -108,9 +109,14 @@ def choose_policy(
         )
     if entry_of(name).feedback != "rewards":
         raise InvalidInput(f"policy {name!r} learns from duels; choose one that learns from rewards, such as lpbts")
+    if name == "lpb-horizon" and rounds is None:
+        raise InvalidInput(
+            "rounds must be the planned number of rounds per person for lpb-horizon, got None; give it (rounds=10, "
+            "--rounds 10), or choose lpb-ids, which does not plan"
+        )
     assumed = assumed_rewards(model, rewards, noise, noise_known, any_family=True)
     exact = assumed.noise_known if isinstance(rewards, Rewards) else noise_known
-    chosen = make_policy(name, Setting(model, assumed, rounds, first, exact))
+    chosen = make_policy(name, Setting(model, assumed, Setting.rounds if rounds is None else rounds, first, exact))
     told = noise is not None or isinstance(rewards, Rewards) or (model.noise and assumed.family == "gaussian")
     unknown = not told and chosen.rewards.noise_known and not chosen.evidence.predictive
     return Chosen(chosen.exploring(explore) if explore else chosen, name, why, math.nan if unknown else None)
