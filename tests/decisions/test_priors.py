@@ -85,7 +85,7 @@ def test_the_command_counts_people_with_priors(tmp_path: Path) -> None:
     MODEL.save(model)
     FRAME.write_csv(history)
     pl.concat([WIDE.head(5), WIDE.tail(1).with_columns(person=pl.lit(900, pl.Int64))]).write_csv(priors)
-    arguments: list[Any] = ["decide", "--model", model, history, "--priors", priors]
+    arguments: list[Any] = ["decide", "--model", model, history, "--prior", priors]
     text = output(*arguments)
     assert "with a prior of their own: 5" in text
     assert "priors of other people: 1" in text

@@ -313,7 +313,7 @@ HISTORY_FILES = listed(
         *("['--layout', 'wide']", "['--layout', 'rankings']", "['--time', 'action']", "['--ignore', 'tea']"),
         *("['--rank', 'reward']", "['--columns', 'tea,jam', '--unknown', 'skip']"),
     )
-    | one_of("['--policy', 'lpbts', '--priors', 'history']", "['--policy', 'lpbts', '--people', 'history']"),
+    | one_of("['--policy', 'lpbts', '--prior', 'history']", "['--policy', 'lpbts', '--people', 'history']"),
 )
 
 

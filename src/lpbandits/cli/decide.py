@@ -36,7 +36,7 @@ def decide(
         help="Table of the people to decide for, with or without a history; its covariates, if the model has any, "
         "give each person's prior. Default: all people of the history.",
     ),
-    priors: Path | None = typer.Option(
+    prior: Path | None = typer.Option(
         None,
         help="Table of the probability of each state before the first outcome: a person and a column per state, or "
         "person, state and probability. Other people have the model's prior.",
@@ -104,7 +104,7 @@ def decide(
             allowed=allowed,
             exclude_seen=exclude_seen,
             people=people,
-            priors=priors,
+            priors=prior,
             unknown=unknown,
             escape_formulas=escape_formulas,
             seed=seed,
