@@ -63,4 +63,4 @@ def test_output_of_commands_on_a_tiny_log(tmp_path: Path) -> None:
 def test_description_of_an_evaluation() -> None:
     rows = [(n, a, (a if n % 2 else 5 - a) + 0.1 * ((7 * n + 3 * a) % 5)) for n in range(24) for a in range(6)]
     log = lpb.Ratings.from_arrays(*zip(*rows, strict=True))
-    check(describe(lpb.evaluate(log, policies=["lpbts"], states=2, people=1, rounds=1)))
+    check(describe(lpb.evaluate(log, policies=["lpbts"], states=2, max_people=1, rounds=1)))

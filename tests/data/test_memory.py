@@ -384,5 +384,5 @@ def test_the_budget_covers_held_out_people() -> None:
         for part in (parts.training, parts.heldout):
             assert (part.budget.left, part.budget.copies, part.budget.set_by_user) == (0, 1, True)
         less = blocks_.Blocks(log, pool, MemoryBudget(budget.limit_bytes - 1, taken))
-        with pytest.raises(InvalidInput, match=r"max_memory.*--states 5"):
+        with pytest.raises(InvalidInput, match=r"max_memory.*heldout=0"):
             split_holdout(less, 0.2, seed=0)

@@ -50,7 +50,7 @@ def agent_of(policy: lpb.Policy) -> lpb.Agent:
 SHOWN: dict[str, Callable[[], Any]] = {
     "results": lambda: lpb.simulate(lpb.MeansWorld(MODEL), ["lpbts", "ts"], people=2, rounds=4),
     "duels": lambda: lpb.simulate(lpb.MeansWorld(MODEL), ["lpb-duel"], people=1, rounds=2),
-    "evaluation": lambda: lpb.evaluate(LOG, policies=["lpbts"], states=2, rounds=2, people=4),
+    "evaluation": lambda: lpb.evaluate(LOG, policies=["lpbts"], states=2, rounds=2, max_people=4),
     "fit": lambda: lpb.fit_states(LOG, lpb.TwoStage(restarts=1), states=2, taste=False),
     "model": lambda: MODEL,
     "bare model": lambda: lpb.PreferenceModel([[0]]),

@@ -128,7 +128,7 @@ def read_ratings(
     >>> table = pathlib.Path(folder.name) / "log.csv"
     >>> _ = table.write_text("userId,movieId,rating\n1,10,4.5\n1,20,3\n2,10,5\n")
     >>> read_ratings(table, min_person=2)
-    <Ratings: 2 by 1 people of 2 actions>
+    <Ratings: 2 by 1 person of 2 actions>
     >>> read_ratings(table, min_person=2).dropped["people_below_min_person"]
     1
     >>> folder.cleanup()

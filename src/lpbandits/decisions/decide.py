@@ -137,7 +137,7 @@ def decide(
     ['drug B', 'drug B', 'rest']
     >>> decisions.probability.round(2).tolist(), decisions.expected.round(2).tolist()
     ([0.73, 0.5, 0.5], [2.73, 2.0, nan])
-    >>> decide(LpbTS(model), past, seed=7, priors={3: [0.1, 0.9]}).probability.round(2).tolist()
+    >>> decide(LpbTS(model, noise=1.0), past, seed=7, priors={3: [0.1, 0.9]}).probability.round(2).tolist()
     [0.73, 0.5, 0.9]
     """
     if not isinstance(policy, Policy):

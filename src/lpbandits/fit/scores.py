@@ -85,7 +85,7 @@ def split_holdout(log: Blocks, share: float, *, seed: int) -> Holdout | None:
     size = int(counts[sample].sum())
     subject, remedy = (
         f"{size:,} ratings of training and held-out people",
-        "leave out the score (heldout=0; --heldout 0)",
+        "leave out the score (heldout=0)",
     )
     log.budget.check(subject, BYTES_PER_RATING * size, remedy)
     budget = log.budget.reserve(size)
