@@ -454,10 +454,8 @@ def inversions(values: Sequence[int]) -> int:
 def kendall(one: Order, other: Order) -> float:
     """The share of action pairs that two orderings order differently; half if only one of them orders a pair."""
     k = sum(map(len, one))
-    signs = [
-        [np.sign(tier_of(order, b) - tier_of(order, a)) for a, b in itertools.combinations(range(k), 2)]
-        for order in (one, other)
-    ]
+    places = [[tier_of(order, a) for a in range(k)] for order in (one, other)]
+    signs = [[np.sign(tier[b] - tier[a]) for a, b in itertools.combinations(range(k), 2)] for tier in places]
     return float(np.abs(np.diff(signs, axis=0)).sum()) / 2 / max(k * (k - 1) / 2, 1)
 
 
