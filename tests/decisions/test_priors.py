@@ -91,3 +91,16 @@ def test_the_command_counts_people_with_priors(tmp_path: Path) -> None:
     assert "priors of other people: 1" in text
     content = json_output(*arguments)
     assert (content["with_prior"], content["unknown_priors"]) == (5, 1)
+
+
+def test_priors_need_a_policy_with_states(tmp_path: Path) -> None:
+    """The policy of a fitted model is taste, which has none; the command then chooses one that has."""
+    model, history, priors = (tmp_path / name for name in ("model.json", "history.csv", "priors.csv"))
+    fitted = MODEL.replace(taste=taste_for(4))
+    fitted.save(model)
+    FRAME.write_csv(history)
+    WIDE.write_csv(priors)
+    assert choose_policy(fitted).name == "taste"
+    assert choose_policy(fitted, states=True).name == "lpbts"
+    content = json_output("decide", "--model", model, history, "--prior", priors)
+    assert (content["policy"], content["with_prior"]) == ("lpbts", len(WIDE))

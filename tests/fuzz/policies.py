@@ -149,7 +149,7 @@ def _steps(duels: bool) -> Any:
         lambda parts: "({!r}, [{}, {}], dict(id={}))".format(*parts)
     )
     allowed = mostly(one_of("None", "['tea']", "['jam', 7, 'jam']"))
-    decision = mostly(one_of(*(repr(decision_id(3, "ann", asked)) for asked in range(3))))
+    decision = mostly(one_of(*(repr(decision_id(MODEL.sha256, 3, "ann", asked)) for asked in range(3))))
     decided = st.tuples(one_of(tell), ACTIONS, outcome, decision).map(
         lambda parts: "({!r}, [{}, {}], dict(decision={}))".format(*parts)
     )

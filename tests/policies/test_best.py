@@ -137,7 +137,7 @@ def test_policies_without_states_or_rewards_have_none(policy: lpb.Policy) -> Non
         Agent(policy, seed=1).best()
 
 
-def test_errors_and_tiers_give_several_plausible_orderings() -> None:
+def test_errors_give_several_plausible_orderings_and_tiers_are_refused() -> None:
     utilities = np.array([[0.7, 0.6, 0.2], [0.1, 0.4, 0.8]])
     orderings = [[0, 1, 2], [2, 1, 0]]
     for size, certain in ((0.0, True), (0.3, False)):
@@ -150,11 +150,19 @@ def test_errors_and_tiers_give_several_plausible_orderings() -> None:
     swapped = weights[(rows[:, 0] == 1)].sum()
     assert 0.5 * 0.05 < swapped < 0.5 * 0.3
     tiered = PreferenceModel([["a", ["b", "c"]], [["a", "b"], "c"]])
-    rows, _ = plausible_orderings(tiered)
-    assert {tuple(row) for row in rows.tolist()} == {(0, 1, 2), (0, 2, 1), (1, 0, 2)}
-    best = Agent(lpb.LpbTS(tiered), seed=1).best()
-    assert (best.action, best.runner_up) == ("a", "b")
-    np.testing.assert_allclose(best.probability, 0.75, atol=0.15)  # half the people of the second state
+    with pytest.raises(NotSupported, match="tiers"):
+        Agent(lpb.LpbTS(tiered), seed=1).best()
+
+
+def test_intervals_stay_within_the_range_of_rewards() -> None:
+    stars = MODEL.replace(reward_range=(1.0, 5.0))
+    for policy, reward in ((lpb.LpbTS(stars, noise=1.0), 5.0), (lpb.LpbTS(MODEL, rewards="bernoulli"), 1.0)):
+        agent = Agent(policy, seed=1)
+        agent.tell(0, reward)
+        assert agent.best().high <= reward
+    count = Agent(lpb.LpbTS(MODEL, rewards="poisson"), seed=1)
+    count.tell(0, 0.0)
+    assert count.best().low >= 0.0
 
 
 def test_a_personal_prior_changes_the_probabilities_as_that_of_the_model_does() -> None:

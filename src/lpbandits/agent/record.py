@@ -51,7 +51,7 @@ class Decision:
     >>> agent = Agent(LpbTS(model, noise=1.0), seed=7, person="alice")
     >>> decision = agent.decide()
     >>> decision.id, decision.action, decision.probability
-    ('0384e254-0', 'drug B', 0.5)
+    ('210a3eb9-0', 'drug B', 0.5)
     >>> decision.probabilities
     {'rest': 0.5, 'drug A': 0.0, 'drug B': 0.5}
     """
@@ -123,13 +123,13 @@ class DecisionRecord:
         return self.given is None
 
 
-def decision_id(seed: int, person: Label, asked: int) -> str:
-    """Return the id of a decision.
+def decision_id(model: str, seed: int, person: Label, asked: int) -> str:
+    """Return the id of a decision, by the hash of the model.
 
-    >>> decision_id(7, "alice", 12)
-    '0384e254-12'
+    >>> decision_id("3f25", 7, "alice", 12)
+    '715943d4-12'
     """
-    return f"{hashlib.sha256(json.dumps([seed, person]).encode()).hexdigest()[:8]}-{asked}"
+    return f"{hashlib.sha256(json.dumps([model, seed, person]).encode()).hexdigest()[:8]}-{asked}"
 
 
 def decided(agent: "Agent", allowed: Sequence[Label] | None) -> Decision:
@@ -140,7 +140,7 @@ def decided(agent: "Agent", allowed: Sequence[Label] | None) -> Decision:
     labels = policy.model.actions
     play = agent._choice(allowed)
     decision = Decision(
-        id=decision_id(agent.seed, agent.person, asked),
+        id=decision_id(policy.model.sha256, agent.seed, agent.person, asked),
         action=labels[play] if policy.feedback == "rewards" else (labels[play[0]], labels[play[1]]),
         allowed=labels if allowed is None else tuple(labels[i] for i in indices.tolist()),
         positive=positive,
@@ -231,8 +231,10 @@ def _validated(content: Any) -> Json:
     """Return the fields of a saved decision."""
     seed, person = validate.as_seed(content["seed"]), validate.as_label(content["person"], "person")
     asked = validate.as_count(content["asked"], "asked", low=0, high=2**32 - 1)
-    if not validate.is_exactly(content["id"], decision_id(seed, person, asked)):
-        raise validate.invalid("id", repr(decision_id(seed, person, asked)), content["id"])
+    texts = {name: validate.as_text(content[name], name) for name in ("policy", "policy_sha256", "model_sha256")}
+    expected = decision_id(texts["model_sha256"], seed, person, asked)
+    if not validate.is_exactly(content["id"], expected):
+        raise validate.invalid("id", repr(expected), content["id"])
     allowed = validate.as_labels(validate.as_list(content["allowed"], "allowed", "actions"), name="allowed")
     known = frozenset(allowed)
     play, positive = content["action"], content["probabilities"]
@@ -244,7 +246,6 @@ def _validated(content: Any) -> Json:
         action = _among(known, play)
     if positive is not None:
         positive = tuple((_among(known, a), validate.as_number(p, "probability", low=0, high=1)) for a, p in positive)
-    texts = {name: validate.as_text(content[name], name) for name in ("policy", "policy_sha256", "model_sha256")}
     return {
         "id": content["id"],
         "action": action,

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from lpbandits.cli import options
-from lpbandits.cli.screen import COMPILES, print_json, print_table, progress_bar, say
+from lpbandits.cli.screen import COMPILES, notes, print_json, print_table, progress_bar, say
 from lpbandits.text import display, pluralize, significant
+from lpbandits.typing import Json
 
 if TYPE_CHECKING:
     from lpbandits.decisions.files import Summary
@@ -88,9 +89,11 @@ def decide(
 
     options.load_plugins(plugin)
     chosen_workers = options.workers_of(jobs, backend, address)
-    chosen = choose_policy(
-        PreferenceModel.load(model), policy, rewards=rewards, noise=noise, rounds=rounds, explore=explore
-    )
+    loaded = PreferenceModel.load(model)
+    informed = people is not None and loaded.covariates is not None and loaded.covariates.factor > 0
+    settings: Json = {"rewards": rewards, "noise": noise, "rounds": rounds, "explore": explore}
+    with notes():
+        chosen = choose_policy(loaded, policy, **settings, states=prior is not None or informed)
     if policy == "auto" and not as_json:
         typer.echo(f"note: policy {chosen.name}: {display(chosen.why, None)}", err=True)
     if people is not None and chosen.policy.model.covariates is not None and not chosen.policy.evidence.latent:

@@ -56,7 +56,7 @@ def progress_bar(what: str = "", *, note: str = "") -> Iterator[progress.Progres
     bar = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
     if note and console.is_terminal:
         console.print(f"({note})", style="dim")
-    with _notes(), bar as bars:
+    with notes(), bar as bars:
         tasks: dict[str, TaskID] = {what: bars.add_task(what, total=None)} if what else {}
 
         def report(stage: str, done: int, total: int) -> None:
@@ -70,7 +70,7 @@ def progress_bar(what: str = "", *, note: str = "") -> Iterator[progress.Progres
 
 
 @contextmanager
-def _notes() -> Iterator[None]:
+def notes() -> Iterator[None]:
     """Print each warning of this package once, as a note."""
     with warnings.catch_warnings():
         for category in NOTES:

@@ -163,7 +163,7 @@ def personal_priors(policy: Policy, priors: Any, people: Any, *, person: str | N
     known = None
     for name, source, read in (("people", people, covariate_priors), ("priors", priors, Priors.read)):
         if source is not None:
-            require_latent(policy, name)
+            require_latent(policy, f"a table of {name}")
             known = read(source, policy.model, person=person).over(known)
     return known
 

@@ -65,9 +65,18 @@ def best_of(policy: Policy, belief: Belief, allowed: IntArray) -> Best:
     actions = judge.allowed(allowed)
     ranked = actions[np.argsort(-chances[actions], kind="stable")].tolist()
     labels, action = policy.model.actions, ranked[0]
-    expected, *ends = (policy.model.oriented(value) for value in forecast(judge, known, action))
+    lowest, highest = limits_of(policy)
+    mean, low, high = np.clip(forecast(judge, known, action), lowest, highest).tolist()
+    expected, *ends = (policy.model.oriented(value) for value in (mean, low, high))
     runner_up, second = (labels[ranked[1]], float(chances[ranked[1]])) if len(ranked) > 1 else (None, 0.0)
     return Best(labels[action], float(chances[action]), expected, min(ends), max(ends), runner_up, second)
+
+
+def limits_of(policy: Policy) -> tuple[float, float]:
+    """Return the lowest and the highest mean reward: those of the family, within the model's `reward_range`."""
+    limits = {"bernoulli": (0.0, 1.0), "poisson": (0.0, math.inf)}.get(policy.rewards.family, (-math.inf, math.inf))
+    lowest, highest = policy.model.reward_range or limits
+    return max(lowest, limits[0]), min(highest, limits[1])
 
 
 def chances_of_best(policy: Policy, belief: Belief) -> FloatArray:
@@ -111,6 +120,11 @@ def judge_of(policy: Policy) -> Policy:
             f"{type(policy).__name__} has no latent states, so it has no P(best); tell the outcomes to an agent with "
             "LpbTS(model)"
         )
+    if policy.model.tiers is not None:
+        raise NotSupported(
+            "the model has tiers, and P(best) needs the order of all actions; use the probabilities of an agent with "
+            "LpbTS(model), or give total orders"
+        )
     return _judge(policy.model, policy.rewards)
 
 
@@ -139,8 +153,7 @@ def plausible_orderings(model: PreferenceModel) -> tuple[IntArray, FloatArray]:
     """Return distinct orderings that people may follow, and the probability of each ordering (row) in each state.
 
     These are the model's, if they are exact. With standard errors of the utilities each state has several, those of
-    utilities drawn with these errors. With tiers, the order within a tier is drawn. The draws are fixed, so that equal
-    models give equal orderings.
+    utilities drawn with these errors. The draws are fixed, so that equal models give equal orderings.
 
     >>> model = PreferenceModel([[0, 1, 2]], utilities=[[0.6, 0.5, 0.2]], errors=[[0.3, 0.3, 0.1]])
     >>> orderings, shares = plausible_orderings(model)
@@ -148,16 +161,13 @@ def plausible_orderings(model: PreferenceModel) -> tuple[IntArray, FloatArray]:
     ([[0, 1, 2], [1, 0, 2]], [[0.84], [0.16]])
     """
     m, k = model.n_states, model.n_actions
-    if model.errors is None and model.tiers is None:
+    if model.errors is None or model.logits is None:
         return model.orderings, np.eye(m)
     size = max(min(CHAINS // (m * min(k, 20)), MOST_DRAWS), FEWEST_DRAWS)
     rows = np.empty((m, size, k), dtype=np.int64)
     for z in range(m):
         noise = latin_square(z, size, k)
-        if model.errors is not None and model.logits is not None:
-            values = model.logits[z] + model.errors[z] * ndtri(noise)
-        else:
-            values = noise - tier_of(model, z)
+        values = model.logits[z] + model.errors[z] * ndtri(noise)
         rows[z] = np.lexsort((np.broadcast_to(model.ranks[z], values.shape), -values))
     orderings, index = np.unique(rows.reshape(-1, k), axis=0, return_inverse=True)
     shares = np.zeros((len(orderings), m))
@@ -173,9 +183,3 @@ def latin_square(stream: int, size: int, columns: int) -> FloatArray:
     """
     keys = np.random.default_rng([stream, 14]).random((size, columns))
     return np.asarray((np.argsort(keys, axis=0) + 0.5) / size)
-
-
-def tier_of(model: PreferenceModel, state: int) -> IntArray:
-    """Return the tier of each action in a state, 0 for the best."""
-    sizes = [1] * model.n_actions if model.tiers is None else model.tiers[state]
-    return np.asarray(np.repeat(np.arange(len(sizes)), sizes)[model.ranks[state]], dtype=np.int64)

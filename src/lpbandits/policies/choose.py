@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.model import PreferenceModel
+from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.assumed import assumed_rewards
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.registry import POLICIES, Setting, entry_of, load_outside, make_policy
@@ -91,16 +91,22 @@ def choose_policy(
     rounds: int | None = None,
     first: str = "prior",
     explore: float = 0.0,
+    states: bool = False,
 ) -> Chosen:
     """Choose and build a policy that learns from rewards; the arguments are those of `policy`.
+
+    With `states`, "auto" chooses a policy that has a posterior over states, as priors of people need.
 
     >>> model = PreferenceModel([[0, 1], [1, 0]], evaluation={"best": "ts"})
     >>> choose_policy(model)[1:3]
     ('ts', "it is the best policy of the model's evaluation")
     """
     why = "requested"
+    as_model(model)
     if name == AUTO:
         name, why = _best_for(model)
+        if states and not make_policy(name, Setting(model, Rewards())).evidence.latent:
+            name, why = "lpbts", f"priors of people need states, which {name} does not have"
     if name == "random":  # its name in evaluations
         name = "uniform"
     if name in REFERENCES:

@@ -20,6 +20,8 @@ def check_stop(people: Population, feedback: str) -> None:
     """Raise `InvalidInput` unless rewards are observed and the same actions can be played in every round."""
     if feedback == "duels":
         raise InvalidInput("stop must be left out for duels: P(best) is computed from rewards")
+    if people.priors is not None:
+        raise InvalidInput("stop must be left out for people with priors of their own")
     if people.without_replacement or people.offered.shape[1] > 1:
         raise InvalidInput(
             "stop must be left out where the allowed actions change from round to round: a person who stops receives "
@@ -52,14 +54,14 @@ def stop_people(policy: Policy, people: Population, trace: Trace, *, level: floa
 
 
 def has_best(policy: Policy) -> bool:
-    """Return whether P(best) is defined: the policy has latent states and learns from rewards.
+    """Return whether P(best) is defined: the policy has latent states without tiers and learns from rewards.
 
     >>> from lpbandits import TS, LpbTS, PreferenceModel
     >>> model = PreferenceModel([[0, 1], [1, 0]])
     >>> has_best(LpbTS(model)), has_best(TS(model))
     (True, False)
     """
-    return policy.evidence.latent and policy.feedback == "rewards"
+    return policy.evidence.latent and policy.feedback == "rewards" and policy.model.tiers is None
 
 
 def stop_summary(rounds: FloatArray, right: FloatArray) -> Json:

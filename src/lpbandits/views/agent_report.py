@@ -188,6 +188,7 @@ class _Person:
         if len(self.seen.tried) < 2:
             text.append("Fewer than two actions were tried, which says nothing about an order.")
         rows, exact = [], self.agent.policy.evidence.probabilistic
+        first_prior = self.agent.prior
         for fit in self.seen.states[:MAX_STATES]:
             by_rank = groupby(model.orderings[fit.state].tolist(), key=model.ranks[fit.state].__getitem__)
             tiers = [[model.actions[a] for a in tier] for _, tier in by_rank]
@@ -195,13 +196,13 @@ class _Person:
             why = reason(tiers, self.seen, self.names)
             text.append(f"{name[:1].upper()}{name[1:]} prefers {first}. {why}".rstrip())
             now = percent(fit.probability) if exact else "possible" if fit.probability else "excluded"
-            rows.append([name, now, percent(float(model.prior[fit.state]))])
+            rows.append([name, now, percent(float(first_prior[fit.state]))])
         return Section("What the model concludes, and why", text, tables=[Table(["group", "now", "at first"], rows)])
 
     def _small_print(self) -> list[str]:
         agent, policy = self.agent, self.agent.policy
         return [
-            "Every decision can be repeated from the numbers below and the outcomes.",
+            "Every decision can be repeated from the numbers below, the outcomes and the prior of the person.",
             f"Person {display(agent.person)}, seed {agent.seed}, {pluralize(agent.asked, 'ask')} so far.",
             f"Policy: {repr(policy).partition('(')[2][:-1]}.",  # a restored one has another class
             f"Hash of the policy's settings: {policy.sha256}.",

@@ -42,8 +42,8 @@ class Names:
 def chances_of_best(agent: Agent) -> dict[Label, float]:
     """Return the actions that may be the best with their probabilities, highest first; empty without probable states.
 
-    For rewards it is P(best), whatever the policy (see `Agent.best`); for duels that of the states whose best action
-    it is, and within a tier that it wins most.
+    For rewards it is P(best), whatever the policy (see `Agent.best`); for duels, and for models with tiers, that of the
+    states whose best action it is, and within a tier that its mean is the largest.
 
     >>> from lpbandits import LpbTS, PreferenceModel
     >>> chances_of_best(Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]], prior=[0.25, 0.75])), seed=1))
@@ -52,10 +52,10 @@ def chances_of_best(agent: Agent) -> dict[Label, float]:
     policy = agent.policy
     if not policy.evidence.latent:
         return {}
-    duels = policy.feedback == "duels"
-    total = (
-        Sample().probabilities(policy, agent.belief, policy.indices(None)) if duels else p_best(policy, agent.belief)
-    )
+    if policy.feedback == "duels" or policy.model.tiers is not None:
+        total = Sample().probabilities(policy, agent.belief, policy.indices(None))
+    else:
+        total = p_best(policy, agent.belief)
     order = np.argsort(-total, kind="stable")
     return {policy.model.actions[a]: float(total[a]) for a in order.tolist() if total[a] > 0}
 

@@ -109,7 +109,12 @@ def _(belief: Belief) -> str:
     ]
     states = [[str(z), percent(float(p))] for z, p in enumerate(belief.states[layout.POSTERIOR].tolist())]
     posterior = Table(["state", "probability"], states) if states else ""
-    return _page(repr(belief)[1:-1], Table(["action (index)", "count", "mean reward"], tried) if n else "", posterior)
+    columns = ["action (index)", "count", "mean reward (negative if lower is better)"]
+    return _page(
+        repr(belief)[1:-1],
+        Table(columns, tried) if n else "",
+        posterior,
+    )
 
 
 @html.register
