@@ -277,3 +277,14 @@ def test_decimal_commas(tmp_path: Path, text: str, number: float | None, hint: s
 def test_a_column_that_is_not_used_may_be_repeated(tmp_path: Path) -> None:
     path = write(tmp_path, "user,item,rating,note,note\n1,a,4,x,y\n")
     assert len(lpb.read_ratings(path)) == 1
+
+
+def test_a_mistyped_cell_of_a_wide_table_is_an_error_at_its_row() -> None:
+    """A column of which most cells are numbers is an action; one of text is a fact about people."""
+    table = pl.DataFrame(
+        {"user": [f"u{n}" for n in range(6)], "tea": ["3", "bad", "1", "2", "5", "4"], "jam": [1, 5, 2, 3, 1, 4]}
+    )
+    with pytest.raises(InvalidInput, match=r"'tea'.*'bad'"):
+        lpb.read_ratings(table)
+    with pytest.raises(InvalidInput, match=r"'city'.*ignore"):
+        lpb.read_ratings(table.with_columns(city=pl.lit("Rome"), tea=pl.lit(2)))

@@ -114,3 +114,9 @@ def test_a_model_without_covariates_is_an_error() -> None:
     ):
         with pytest.raises(lpb.InvalidInput, match="must have covariates; fit it with a table of people"):
             call()
+
+
+def test_a_mistyped_number_is_an_error() -> None:
+    ages = [str(20 + n) for n in range(29)] + ["unknown age"]
+    with pytest.raises(InvalidInput, match=r"age.*'unknown age'"):
+        CovariateTable.read(pl.DataFrame({"person": range(30), "age": ages}))

@@ -19,6 +19,9 @@ from lpbandits.limits import check_memory
 BYTES_PER_CELL = 100
 """Memory that a cell of a wide table takes while it is read."""
 
+MOSTLY = 0.5
+"""Share of numbers in a column from which on the other cells are errors; below it, the column is text."""
+
 PLACES = re.compile(
     r"(?:(?:rank|place|choice|preference|pref|position)[ _.#-]*([0-9]{1,4})|([0-9]{1,4})(?:st|nd|rd|th))"
 )
@@ -173,7 +176,7 @@ def _recognise(table: Table, options: ReadOptions, known: Collection[str] | None
 
 
 def _is_wide(table: Table, person: int, others: list[int], known: Collection[str] | None) -> bool:
-    """Return whether a table is unambiguously wide: no person has two rows, and all other cells are numbers or empty.
+    """Return whether a table is unambiguously wide: no person has two rows, and the other columns hold mostly numbers.
 
     If only some columns are text, or have names that are not of actions, raise an error that names them. Numbers may
     have a decimal comma, which is reported when they are read.
@@ -189,9 +192,9 @@ def _is_wide(table: Table, person: int, others: list[int], known: Collection[str
         return False
     dtype = cells.collect_schema()["rating"]
     numbers = [number(pl.col("rating"), dtype, decimal_comma=comma) for comma in (False, True)]
-    valid = [(x.is_finite() & (x.abs() <= validate.MAX_ABS_VALUE)).fill_null(False).all() for x in numbers]
-    columns = cells.group_by("action").agg(numeric=pl.any_horizontal(*valid)).collect()
-    text = set(columns.filter(~pl.col("numeric"))["action"])
+    valid = [(x.is_finite() & (x.abs() <= validate.MAX_ABS_VALUE)).fill_null(False).mean() for x in numbers]
+    columns = cells.group_by("action").agg(numeric=pl.max_horizontal(*valid)).collect()
+    text = set(columns.filter(pl.col("numeric") < MOSTLY)["action"]).difference(known or ())
     names = [table.names[i] for i in others]
     odd = [name for name in names if name in text or (named_like(name, DOUBTFUL) and name not in (known or ()))]
     n_actions = len(columns) - len(set(odd) & set(columns["action"]))

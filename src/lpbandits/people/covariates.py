@@ -16,6 +16,9 @@ from lpbandits.model_parts.covariates import MISSING
 from lpbandits.people.priors import Priors
 from lpbandits.people.tables import PeopleTable, open_people
 
+NEARLY_ALL = 0.9
+"""Share of numbers from which on the other cells of a column are errors."""
+
 
 @dataclass(frozen=True, eq=False)
 class CovariateTable:
@@ -104,9 +107,10 @@ def _number(key: str, dtype: pl.DataType, *, decimal_comma: bool) -> pl.Expr:
 
 
 def _kind(frame: pl.DataFrame, key: str, numeric: pl.Expr) -> str:
-    """Return "number" if all cells of a column are numbers or missing, else "text"."""
+    """Return "number" if nearly all cells of a column are numbers or missing (the others are errors), else "text"."""
     blank = is_blank(key, frame.schema[key], MISSING)
-    return "number" if frame.select((numeric.is_not_null() | blank).all()).item() else "text"
+    share = frame.filter(~blank).select(numeric.is_not_null().mean()).item()
+    return "number" if share is None or share >= NEARLY_ALL else "text"
 
 
 def _values(
