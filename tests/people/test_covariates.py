@@ -118,5 +118,5 @@ def test_a_model_without_covariates_is_an_error() -> None:
 
 def test_a_mistyped_number_is_an_error() -> None:
     ages = [str(20 + n) for n in range(29)] + ["unknown age"]
-    with pytest.raises(InvalidInput, match=r"age.*'unknown age'"):
+    with pytest.raises(lpb.InvalidInput, match=r"age.*'unknown age'"):
         CovariateTable.read(pl.DataFrame({"person": range(30), "age": ages}))
