@@ -154,3 +154,9 @@ def test_large_logs_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     model, _ = fitted({"x": z + np.arange(300) % 3}, z)
     assert sizes == [100]
     assert model is not None
+
+
+def test_a_table_of_other_people_is_an_error() -> None:
+    table = CovariateTable.read(pl.DataFrame({"person": ["x1", "x2"], "age": [30, 40]}))
+    with pytest.raises(lpb.InvalidInput, match=r"none of 2.*'ann'.*'x1'"):
+        fit_covariates(table, ["ann", "bo"], np.eye(2), np.array([0.5, 0.5]), seed=0)

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lpbandits import validate
+from lpbandits.errors import InvalidInput
 from lpbandits.model_parts.covariates import MAX_COEFFICIENT, MAX_FACTOR, CovariateModel, is_missing, n_features
 from lpbandits.parallel import one_thread
 from lpbandits.people.covariates import CovariateTable, labels_of
@@ -107,6 +109,12 @@ def fit_covariates(
     """
     places = places_of(labels_of(people), table.people)
     rows = np.flatnonzero(places >= 0)
+    if not len(rows):
+        first, other = (validate.short_repr(labels_of(some)[0]) for some in (people, table.people))
+        raise InvalidInput(
+            f"the table of people must have people of the log, got none of {len(places):,}; the log has {first}, the "
+            f"table {other}: give the column of their labels as the person column"
+        )
     columns, left_out = _usable(table, places[rows])
     counts = {"people": len(rows), "without": len(places) - len(rows), "others": len(table.people) - len(rows)}
     if not columns:
