@@ -114,7 +114,7 @@ def converse(policy: lpb.Policy) -> None:
     if policy.feedback == "rewards":
         agent.ask()
         agent.probabilities()
-        if policy.evidence.latent:
+        if policy.evidence.latent and policy.model.tiers is None:
             agent.best(allowed)
     agent.explain()
 
