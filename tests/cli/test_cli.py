@@ -136,7 +136,8 @@ def test_readme_lists_all_policies() -> None:
         assert f"| `{name}` |" in README, f"add a row that begins with | `{name}` | to README's table of policies"
 
 
-def test_readme_example_runs() -> None:
+def test_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # it writes a page
     block = README.split("```python\n")[1].split("```")[0]
     code = block.replace("states=20, actions=20", "states=3, actions=4")
     names: dict[str, object] = {}
