@@ -38,6 +38,17 @@ def half_width(differences: FloatArray, level: float = LEVEL, *, widen: float = 
     return widen * t_multiplier(differing, level) * float(differences.std(ddof=1)) / math.sqrt(len(differences))
 
 
+def gaps_to_best(scores: FloatArray, total: float = 1.0) -> tuple[FloatArray, FloatArray]:
+    """Return how far each row of scores per person is below the best row, summed over people, and its standard error.
+
+    Both are divided by `total`.
+    """
+    people = scores.shape[1]
+    gaps = (scores[scores.sum(axis=1).argmax()] - scores) / total
+    # The sum over n people of independent differences has n times the variance of one.
+    return gaps.sum(axis=1), gaps.std(axis=1, ddof=min(1, people - 1)) * np.sqrt(people)
+
+
 @dataclass(frozen=True)
 class Difference:
     """A mean difference over people and its 95 % interval; the interval is None with too few people."""

@@ -15,6 +15,22 @@ HISTORIES: dict[str, list[Outcome]] = {"new": [], "some": [(0, 1.0), (3, 0.0), (
 HISTORIES["all"] = [(a, float(a % 2)) for a in range(6)] + HISTORIES["some"]
 
 
+def assert_frequencies(agent: Agent, allowed: list[int] | None, asks: int = 4000) -> None:
+    """Compare the probabilities with the frequencies of asks: a χ² test at level 10⁻⁴.
+
+    It is over the actions that can be expected 5 times; the rest must stay rare.
+    """
+    probability = agent.probabilities(allowed)
+    np.testing.assert_allclose(probability.sum(), 1.0, rtol=1e-9)
+    counts = np.bincount(np.array([agent.ask(allowed) for _ in range(asks)]), minlength=len(probability))
+    common = probability * asks >= 5
+    assert counts[probability == 0].sum() == 0
+    expected = probability[common] * asks
+    distance = float(((counts[common] - expected) ** 2 / expected).sum())
+    assert distance <= stats.chi2.isf(1e-4, max(common.sum() - 1, 1))
+    assert counts[~common].sum() <= 40
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 @settings(max_examples=15)
 @given(data=st.data())
@@ -36,19 +52,10 @@ def test_probabilities_sum_to_one_on_the_allowed_actions(case: Case, data: st.Da
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("case", [case for case in CASES if case.kind == "gaussian"], ids=str)
 def test_probabilities_match_the_frequency_of_ask(case: Case, history: str, first: str, explore: float) -> None:
-    asks = 4000
     policy = case.policy(model_for(case.rewards), first=first).exploring(explore)
     agent = agent_after(policy, HISTORIES[history], seed=11)
     for allowed in (None, [1, 2, 3, 5]):
-        probability = agent.probabilities(allowed)
-        counts = np.bincount(np.array([agent.ask(allowed) for _ in range(asks)]), minlength=6)
-        # χ² at level 10⁻⁴ over the actions that can be expected 5 times; the rest must stay rare
-        common = probability * asks >= 5
-        assert counts[probability == 0].sum() == 0
-        expected = probability[common] * asks
-        distance = float(((counts[common] - expected) ** 2 / expected).sum())
-        assert distance <= stats.chi2.isf(1e-4, max(common.sum() - 1, 1))
-        assert counts[~common].sum() <= 40
+        assert_frequencies(agent, allowed)
 
 
 @given(

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 import lpbandits as lpb
 from lpbandits.agent import Agent
@@ -18,6 +17,7 @@ from lpbandits.policies.rules.sample import challenger
 from lpbandits.simulation import rollout
 from lpbandits.worlds import MeansWorld, SyntheticWorld
 from tests import naive, naive_duel, naive_tiers
+from tests.agent.test_probabilities import assert_frequencies
 from tests.conftest import CASES, Case, Outcome, agent_after, outcomes_for, tiered_models
 from tests.decisions.test_decide import assert_equals_agents, sample_histories
 from tests.policies.test_rules import draw_at
@@ -164,18 +164,9 @@ def test_a_restored_belief_has_the_same_bits(case: Case, data: st.DataObject) ->
 @pytest.mark.parametrize("kind", FAMILIES)
 @pytest.mark.parametrize("history", [[], [(1, 1.0), (0, 0.0), (1, 1.0), (4, 1.0)], [(a % 6, a % 2) for a in range(14)]])
 def test_probabilities_match_the_frequency_of_ask(kind: str, history: list[Outcome]) -> None:
-    asks = 4000
     agent = agent_after(Case("lpbts", kind).policy(MODEL), [(a, float(r)) for a, r in history], seed=3)
     for allowed in (None, [1, 2, 4, 5]):
-        probability = agent.probabilities(allowed)
-        np.testing.assert_allclose(probability.sum(), 1.0, rtol=1e-9)
-        counts = np.bincount([agent.ask(allowed) for _ in range(asks)], minlength=6)
-        common = probability * asks >= 5
-        assert counts[probability == 0].sum() == 0
-        expected = probability[common] * asks
-        distance = float(((counts[common] - expected) ** 2 / expected).sum())
-        assert distance <= stats.chi2.isf(1e-4, max(common.sum() - 1, 1))
-        assert counts[~common].sum() <= 40
+        assert_frequencies(agent, allowed)
 
 
 @pytest.mark.jitless

@@ -15,6 +15,7 @@ from lpbandits.fit.methods.mixture import Mixture
 from lpbandits.fit.strengths import fit_shares, log_densities, mixture_densities
 from lpbandits.parallel import Threads
 from lpbandits.progress import Progress, Stopwatch
+from lpbandits.statistics import gaps_to_best
 from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Json
 
@@ -187,14 +188,3 @@ def split_folds(log: Blocks, *, seed: int) -> list[Fold]:
         sets = training, heldout[:MAX_SCORED], training[:MAX_SCORED]
         folds.append(Fold(*(Blocks(ratings.subset(np.sort(people)), log.pool, budget) for people in sets)))
     return folds
-
-
-def gaps_to_best(scores: FloatArray, total: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """Return how far each row of scores per person is below the best row, summed over people, and its standard error.
-
-    Both are divided by `total`.
-    """
-    people = scores.shape[1]
-    gaps = (scores[scores.sum(axis=1).argmax()] - scores) / total
-    # The sum over n people of independent differences has n times the variance of one.
-    return gaps.sum(axis=1), gaps.std(axis=1, ddof=min(1, people - 1)) * np.sqrt(people)

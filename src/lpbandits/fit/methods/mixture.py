@@ -29,6 +29,7 @@ from lpbandits.fit.methods.estimator import (
 from lpbandits.fit.methods.two_stage import UNITS, Members, fit_members
 from lpbandits.parallel import Threads
 from lpbandits.progress import Stopwatch
+from lpbandits.statistics import gaps_to_best
 from lpbandits.typing import BoolArray, FloatArray, IntArray, Json
 
 PSEUDO_RATERS, TYPICAL = (1.0, 3.0, 10.0, 30.0, 100.0), 1
@@ -285,9 +286,8 @@ def nearest_to_best(scores: FloatArray, default: int) -> int:
     >>> nearest_to_best(scores, 0), nearest_to_best(scores, 2)
     (1, 2)
     """
-    below = scores[scores.sum(axis=1).argmax()] - scores
-    error = below.std(axis=1) * math.sqrt(scores.shape[1])
-    near = np.flatnonzero(below.sum(axis=1) <= error)
+    below, error = gaps_to_best(scores)
+    near = np.flatnonzero(below <= error)
     return int(near[np.abs(near - default).argmin()])
 
 

@@ -16,12 +16,12 @@ from lpbandits.data.ratings import Ratings, offsets_of
 from lpbandits.errors import InvalidInput
 from lpbandits.fit.kernels.ratings import predict_sequence
 from lpbandits.fit.scores import draw_holdout
-from lpbandits.fit.selection import gaps_to_best
 from lpbandits.fit.taste.cross_products import MAX_COVARIANCE_ACTIONS
 from lpbandits.fit.taste.moments import Moments, leading_factors, moments_of, taste_with
 from lpbandits.fit.taste.popularity import StandardizedRatings, as_standardized
 from lpbandits.parallel import Threads, one_thread, thread_map
 from lpbandits.progress import Stopwatch
+from lpbandits.statistics import gaps_to_best
 from lpbandits.taste_model import TasteModel
 from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray, Int32Array, IntArray, Json
