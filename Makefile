@@ -11,6 +11,8 @@ QUICK := tests/test_golden.py tests/test_model.py tests/policies/test_actions.py
 unexport PYTHONDONTWRITEBYTECODE
 export MYPY_CACHE_DIR := $(VENV)/.mypy_cache
 export RUFF_CACHE_DIR := $(VENV)/.ruff_cache
+# The extras that the tests use.
+EXTRAS := --extra client --extra postgres --extra serve
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 # Pythons of test-wheel (those installed are used), and of test-lowest: the oldest, which has wheels of old packages.
 PYTHONS ?= 3.11 3.12 3.13 3.14
@@ -126,8 +128,8 @@ docs: setup ## the library's reference as HTML in build/docs
 lock: setup ## update the hash-locked requirements and docs/licences.md
 	$(COMPILE) --output-file requirements-uv.lock --group uv
 	$(COMPILE) --output-file requirements.lock pyproject.toml
-	$(COMPILE) --output-file requirements-dev.lock pyproject.toml --group dev
-	$(COMPILE) --output-file requirements-mutants.lock pyproject.toml --group mutants
+	$(COMPILE) --output-file requirements-dev.lock pyproject.toml $(EXTRAS) --group dev
+	$(COMPILE) --output-file requirements-mutants.lock pyproject.toml $(EXTRAS) --group mutants
 	$(COMPILE) --output-file requirements-bench.lock --overrides benchmarks/overrides.txt pyproject.toml --extra dask --group bench
 	$(MAKE) licences
 

@@ -22,6 +22,7 @@ from lpbandits.cli.model import model
 from lpbandits.cli.options import Command
 from lpbandits.cli.policies import policies
 from lpbandits.cli.reproduce import reproduce
+from lpbandits.cli.serve import serve
 from lpbandits.cli.simulate import demo, simulate
 from lpbandits.errors import LpbError, fault_of, reason
 from lpbandits.text import LINE, display
@@ -37,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, simulate, policies, fit, inspect, evaluate, decide, reproduce, data, bound):
+for command in (demo, simulate, policies, fit, inspect, evaluate, decide, reproduce, data, bound, serve):
     app.command(cls=Command)(command)
 app.add_typer(model, name="model")
 

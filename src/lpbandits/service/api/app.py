@@ -1,0 +1,33 @@
+"""The web application."""
+
+from fastapi import FastAPI
+
+from lpbandits import __version__
+from lpbandits.service.api import decisions, keys, operations, outcomes, people, problems, projects
+from lpbandits.service.api.middleware import Metrics, Middleware
+from lpbandits.service.service import Service
+
+DESCRIPTION = """Ask for the next action of a person, report its outcome, and repeat any decision later.
+
+Every write takes an `Idempotency-Key`: a repeated request returns the stored answer. Errors are problem details.
+"""
+
+
+def create_app(service: Service) -> FastAPI:
+    """Return the application over an open service."""
+    app = FastAPI(
+        title="lpbandits decision service",
+        version=__version__,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    app.state.metrics = Metrics(service)
+    problems.install(app)
+    for module in (operations, keys, projects, decisions, outcomes, people):
+        app.include_router(module.router)
+    app.add_middleware(Middleware, max_body=service.limits.body, metrics=app.state.metrics)
+    return app

@@ -1,0 +1,105 @@
+"""What routes share: the service, access by role, and the submission of writes."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Path, Request, Response
+from pydantic import AfterValidator, BaseModel
+
+from lpbandits.service.access import EVERYTHING, Access
+from lpbandits.service.api.bodies import MAX_LABEL, _label
+from lpbandits.service.service import Service
+from lpbandits.service.writer import WriteRequest
+from lpbandits.typing import Json
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+
+ProjectName = Annotated[str, Path(pattern=NAME, description="Name of the project: letters, digits, '.', '_' and '-'.")]
+PersonLabel = Annotated[
+    str, Path(min_length=1, max_length=MAX_LABEL, description="Label of the person."), AfterValidator(_label)
+]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[\x21-\x7e]+$",
+        description="Text that the caller makes for each request; a repeated request returns the stored answer.",
+    ),
+]
+
+
+def service_of(request: Request) -> Service:
+    """Return the service of the app."""
+    service: Service = request.app.state.service
+    return service
+
+
+def require(role: str) -> Any:
+    """Return the dependency that checks the role, and the project if the route has one."""
+
+    def check(request: Request) -> Access:
+        service = service_of(request)
+        if service.dev:
+            return EVERYTHING
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        access = service.keys.access(token.strip() if scheme.lower() == "bearer" and token else None)
+        access.check(role, request.path_params.get("project"))
+        return access
+
+    check.role = role  # type: ignore[attr-defined] # read by the test of all routes
+    return Depends(check)
+
+
+Reader = Annotated[Access, require("reader")]
+Recorder = Annotated[Access, require("recorder")]
+Operator = Annotated[Access, require("operator")]
+Admin = Annotated[Access, require("admin")]
+
+
+def digest_of(request: Request, body: BaseModel | None) -> bytes:
+    """Return a hash of a request's route and content, whatever the order and spacing of its JSON."""
+    content = None if body is None else body.model_dump(mode="json", exclude_unset=True)
+    text = json.dumps([request.method, request.url.path, content], sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+async def write(request: Request, operation: WriteRequest, *, status: int = 201) -> Response:
+    """Return the answer of a write, once it is on disk."""
+    answer = await asyncio.wrap_future(service_of(request).writer.submit(operation))
+    out = json_response(answer.body, status)
+    if answer.repeated:
+        out.headers["Idempotent-Replayed"] = "true"
+    if not answer.repeated:
+        request.scope["lpb.facts"] = facts_of(answer.body)
+    return out
+
+
+def facts_of(body: Json) -> dict[str, list[str]]:
+    """Return the ids of the decisions and outcomes of an answer, for the log and the metrics."""
+    out: dict[str, list[str]] = {}
+    for name, kind in (("decision", "recommended"), ("outcome", "decision")):
+        several = body.get(f"{name}s")
+        rows = several if isinstance(several, list) else [body] if name in body and kind in body else []
+        out[name] = [row[name] for row in rows]
+    return out
+
+
+async def read(request: Request, query: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a function that reads the store in a thread; its first argument is the connection."""
+    service = service_of(request)
+
+    def run() -> Any:
+        with service.store.reading() as sql:
+            return query(sql, service, *arguments)
+
+    return await asyncio.to_thread(run)
+
+
+def json_response(body: Any, status: int = 200) -> Response:
+    """Return a response with a JSON document."""
+    return Response(json.dumps(body, ensure_ascii=False, separators=(",", ":")), status, media_type="application/json")

@@ -1,0 +1,45 @@
+"""Routes of access keys."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+from sqlalchemy import Connection, select
+
+from lpbandits.service.access import NewKey, RevokeKey, key_json
+from lpbandits.service.api.bodies import KeyBody
+from lpbandits.service.api.context import Admin, json_response, read, service_of, write
+from lpbandits.service.api.problems import responses
+from lpbandits.service.service import Service
+from lpbandits.service.store import schema
+from lpbandits.typing import Json
+
+router = APIRouter(prefix="/v1/keys", tags=["keys"])
+
+
+@router.post("", status_code=201, responses=responses(404, 507))
+async def make(access: Admin, body: KeyBody, request: Request) -> Response:
+    """Make a key; the answer is the only place where it is shown."""
+    operation = NewKey(body.name, body.role, body.project, body.expires_at, access.key_id)
+    answer = await write(request, operation)
+    service_of(request).keys.forget()
+    return answer
+
+
+@router.get("", responses=responses())
+async def list_keys(_: Admin, request: Request) -> Response:
+    """List all keys, without their secrets."""
+    return json_response(await read(request, _keys))
+
+
+@router.delete("/{key_id}", responses=responses(404, 507))
+async def revoke(access: Admin, key_id: Annotated[int, Path(ge=1, lt=2**53)], request: Request) -> Response:
+    """Revoke a key; other replicas refuse it within five seconds."""
+    answer = await write(request, RevokeKey(key_id, access.key_id), status=200)
+    service_of(request).keys.forget()
+    return answer
+
+
+def _keys(sql: Connection, _: Service) -> Json:
+    revoked = set(sql.execute(select(schema.revocations.c.key_id)).scalars())
+    rows = sql.execute(select(schema.keys).order_by(schema.keys.c.id)).mappings()
+    return {"keys": [{"id": row["id"], **key_json(dict(row)), "revoked": row["id"] in revoked} for row in rows]}

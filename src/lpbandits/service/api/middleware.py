@@ -1,0 +1,106 @@
+"""What happens around every request: a limit of its size, security headers, a log line and metrics."""
+
+import time
+from typing import Any
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lpbandits.service.api.problems import problem
+
+HEADERS = (
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+
+
+class Metrics:
+    """Counts and times of requests, in a registry of their own."""
+
+    def __init__(self, service: Any) -> None:
+        self.registry = CollectorRegistry()
+        labels = ("method", "route", "status")
+        self.requests = Counter("lpb_requests", "Requests.", labels, registry=self.registry)
+        buckets = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+        self.seconds = Histogram(
+            "lpb_request_seconds", "Time of requests.", ("route",), buckets=buckets, registry=self.registry
+        )
+        self.decisions = Counter("lpb_decisions", "Decisions.", registry=self.registry)
+        self.outcomes = Counter("lpb_outcomes", "Outcomes.", registry=self.registry)
+        waiting = Gauge("lpb_waiting_writes", "Writes that wait for the writer.", registry=self.registry)
+        waiting.set_function(lambda: service.writer.waiting)
+
+
+class Middleware:
+    """An ASGI application around the API."""
+
+    def __init__(self, app: ASGIApp, *, max_body: int, metrics: Metrics) -> None:
+        self.app, self.max_body, self.metrics = app, max_body, metrics
+        self.log = structlog.get_logger("lpbandits.service")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        start, status = time.perf_counter(), 500
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                own = {name for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(one for one in HEADERS if one[0] not in own)]
+            await send(message)
+
+        length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        try:
+            if not length.isdigit() or int(length) > self.max_body:
+                await _too_large(self.max_body)(scope, receive, sending)
+            else:
+                await self.app(scope, self._limited(receive), sending)
+        except _TooLarge:
+            await _too_large(self.max_body)(scope, receive, sending)
+        finally:
+            self._record(scope, status, time.perf_counter() - start)
+
+    def _limited(self, receive: Receive) -> Receive:
+        """Return a function that receives at most `max_body` bytes."""
+        size = 0
+
+        async def receiving() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > self.max_body:
+                raise _TooLarge
+            return message
+
+        return receiving
+
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count a request and log it, without labels of people: the route has their place only."""
+        route = scope["route"].path if "route" in scope else "unknown"
+        self.metrics.requests.labels(scope["method"], route, status).inc()
+        self.metrics.seconds.labels(route).observe(seconds)
+        facts = scope.get("lpb.facts", {})
+        about = {"method": scope["method"], "route": route, "status": status, "ms": round(seconds * 1e3, 2)}
+        for name, counter in (("decision", self.metrics.decisions), ("outcome", self.metrics.outcomes)):
+            ids = facts.get(name, ())
+            counter.inc(len(ids))
+            if ids:
+                about |= {name: ids[0]} if len(ids) == 1 else {f"{name}s": len(ids)}
+        self.log.info("request", **about)
+
+
+class _TooLarge(Exception):
+    """A request without a length that is too large."""
+
+
+def _too_large(limit: int) -> ASGIApp:
+    return problem(413, f"the limit of a request is {limit:,} bytes; send smaller batches")

@@ -1,0 +1,97 @@
+"""Errors as problem details (RFC 9457): the message of the library, and the request's id."""
+
+import json
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from lpbandits.errors import FileFormatError, InvalidInput, LpbError, NotSupported, ResourceError
+from lpbandits.service.errors import ServiceError
+
+MAX_LISTED = 20
+"""Maximum number of invalid fields in one message."""
+
+TITLES = {
+    400: "Bad request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    413: "Too large",
+    422: "Invalid input",
+    429: "Too many requests",
+    500: "Internal error",
+    503: "Unavailable",
+    507: "Storage is full",
+}
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+    },
+    "required": ["type", "title", "status", "detail"],
+}
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the description of errors for OpenAPI; those of every route are included."""
+    return {
+        status: {"description": TITLES[status], "content": {"application/problem+json": {"schema": SCHEMA}}}
+        for status in sorted({400, 401, 403, 413, 422, 429, 503, *statuses})
+    }
+
+
+def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+    """Return a response with a problem."""
+    content = {"type": "about:blank", "title": TITLES.get(status, "Error"), "status": status, "detail": detail}
+    extra = dict(headers or {})
+    if status == 401:
+        extra["WWW-Authenticate"] = "Bearer"
+    elif status in (429, 503):
+        extra["Retry-After"] = "1"
+    return Response(json.dumps(content, ensure_ascii=False), status, extra, "application/problem+json")
+
+
+def status_of(error: LpbError) -> int:
+    """Return the HTTP status of an error of the library."""
+    if isinstance(error, ServiceError):
+        return error.status
+    if isinstance(error, InvalidInput | FileFormatError | NotSupported):
+        return 422
+    return 503 if isinstance(error, ResourceError) else 500
+
+
+def install(app: FastAPI) -> None:
+    """Answer errors with problems."""
+
+    @app.exception_handler(LpbError)
+    async def of_library(_: Request, error: LpbError) -> Response:
+        return problem(status_of(error), str(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def of_body(_: Request, error: RequestValidationError) -> Response:
+        faults = [f"{_place(fault['loc'])}: {fault['msg']}" for fault in error.errors()[:MAX_LISTED]]
+        more = len(error.errors()) - MAX_LISTED
+        detail = "; ".join([*faults, *([f"and {more} more"] if more > 0 else [])])
+        return problem(422, detail.encode("utf-8", "replace").decode())
+
+    @app.exception_handler(HTTPException)
+    async def of_framework(_: Request, error: HTTPException) -> Response:
+        return problem(error.status_code, str(error.detail), dict(error.headers or {}))
+
+    @app.exception_handler(Exception)
+    async def unexpected(_: Request, error: Exception) -> Response:
+        return problem(
+            500, f"unexpected {type(error).__name__}; this is a bug in lpbandits, the server's log has details"
+        )
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return ".".join(map(str, location[1:])) or str(location[0])

@@ -1,0 +1,79 @@
+"""Run the service: `lpb serve`."""
+
+import logging
+import socket
+import sys
+from collections.abc import Callable
+
+import structlog
+import uvicorn
+
+from lpbandits.errors import InvalidInput, reason
+from lpbandits.service.api.app import create_app
+from lpbandits.service.service import Limits, Service
+from lpbandits.service.store.database import Store
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def serve(
+    store: str | None,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8321,
+    dev: bool = False,
+    limits: Limits | None = None,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve a store until SIGINT or SIGTERM; requests that were received are answered before it returns.
+
+    Prints the first admin key if the store has no key yet, and then `ready http://…`.
+    """
+    if dev and host not in LOOPBACK:
+        raise InvalidInput(f"host must be 127.0.0.1, ::1 or localhost with --dev, which needs no keys, got {host!r}")
+    log_to_stderr()
+    listener = _bound(host, port)
+    try:
+        with Service(Store(store, serving=True), dev=dev, limits=limits) as service:
+            service.warm_up()
+            if not dev and (key := service.first_key()) is not None:
+                say(f"admin key {key} (shown once; keep it)")
+            app = create_app(service)
+            config = uvicorn.Config(
+                app,
+                access_log=False,
+                log_config=None,
+                log_level="warning",
+                lifespan="off",
+                server_header=False,
+                timeout_keep_alive=30,
+            )
+            shown = f"[{host}]" if ":" in host else host
+            say(f"ready http://{shown}:{listener.getsockname()[1]}")
+            uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        listener.close()
+
+
+def log_to_stderr(level: int = logging.INFO) -> None:
+    """Write the log of requests to stderr, a JSON object per line."""
+    structlog.configure(
+        processors=[structlog.processors.TimeStamper(fmt="iso"), structlog.processors.JSONRenderer()],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """Return a listening socket; port 0 is any free port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise InvalidInput(f"port {port} of {host} cannot be used: {reason(error)}; choose another: --port") from None
+    listener.listen(1024)
+    return listener

@@ -1,0 +1,1 @@
+"""The database of the service: append-only tables, one writer, read-only connections."""
