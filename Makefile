@@ -55,7 +55,7 @@ coverage: setup ## branch coverage of the tests, kernels with the compiler off: 
 
 test-lowest: setup ## the tests at the lowest versions that pyproject.toml allows
 	rm -rf build/lowest && mkdir -p build/lowest
-	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python $(LOWEST_PYTHON) --output-file build/lowest/versions.txt pyproject.toml
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --python $(LOWEST_PYTHON) --output-file build/lowest/versions.txt pyproject.toml $(EXTRAS)
 	$(BIN)/uv venv --quiet --python $(LOWEST_PYTHON) build/lowest/venv
 	$(BIN)/uv pip install --quiet --python build/lowest/venv/bin/python --compile-bytecode -r build/lowest/versions.txt --group test
 	$(BIN)/uv pip install --quiet --python build/lowest/venv/bin/python --no-deps --build-constraints requirements-dev.lock --editable .
