@@ -1,5 +1,6 @@
 """Run the service: `lpb serve`."""
 
+import gc
 import logging
 import socket
 import sys
@@ -48,6 +49,8 @@ def serve(
                 server_header=False,
                 timeout_keep_alive=30,
             )
+            gc.freeze()  # what lives as long as the process is not searched again
+            gc.set_threshold(50_000, 20, 50)
             shown = f"[{host}]" if ":" in host else host
             say(f"ready http://{shown}:{listener.getsockname()[1]}")
             uvicorn.Server(config).run(sockets=[listener])
