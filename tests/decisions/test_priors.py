@@ -36,11 +36,11 @@ def test_files_with_priors_equal_the_library_and_agents(tmp_path: Path, rows: in
     if long:
         table = table.unpivot(index="person", variable_name="state", value_name="probability")
     table.write_csv(tmp_path / "priors.csv")
-    decisions, summary = by_file(tmp_path, FRAME, priors=tmp_path / "priors.csv", rows=rows)
+    decisions, summary = by_file(tmp_path, FRAME, prior=tmp_path / "priors.csv", rows=rows)
     assert (summary.with_prior, summary.unknown_priors) == (30, 2)
     priors = {person: ROWS[n] for n, person in enumerate(PEOPLE) if n >= 10}
-    assert decisions.equals(by_library(FRAME, priors=priors))
-    assert decisions.equals(by_library(FRAME, priors=table))
+    assert decisions.equals(by_library(FRAME, prior=priors))
+    assert decisions.equals(by_library(FRAME, prior=table))
     assert decisions.head(10).equals(by_library(FRAME).head(10))
     assert not decisions.equals(by_library(FRAME))
 
@@ -51,11 +51,11 @@ def test_covariates_of_the_people_give_their_priors(tmp_path: Path) -> None:
     decisions, summary = by_file(tmp_path, FRAME, OLD, people=tmp_path / "people.csv")
     assert summary.with_prior == len(PEOPLE)
     priors = {row["user"]: OLD.prior_for({"age": row["age"]}) for row in people.iter_rows(named=True)}
-    assert decisions.equals(by_library(FRAME, OLD, priors=priors))
+    assert decisions.equals(by_library(FRAME, OLD, prior=priors))
     assert decisions.equals(by_library(FRAME, OLD, people=people))
     first = {PEOPLE[0]: [0.0, 1.0, 0.0]}
-    assert by_library(FRAME, OLD, priors=first, people=people).equals(
-        by_library(FRAME, OLD, priors={**priors, **first})
+    assert by_library(FRAME, OLD, prior=first, people=people).equals(
+        by_library(FRAME, OLD, prior={**priors, **first})
     )
 
 
@@ -74,7 +74,7 @@ def test_policies_without_states_refuse_priors_and_ignore_covariates(tmp_path: P
     FRAME.write_csv(tmp_path / "history.csv")
     chosen = choose_policy(model, "taste")
     with pytest.raises(lpb.NotSupported, match=r"priors.*has none"):
-        decide_file(chosen, tmp_path / "history.csv", priors=tmp_path / "priors.csv")
+        decide_file(chosen, tmp_path / "history.csv", prior=tmp_path / "priors.csv")
     with_people = decide_file(chosen, tmp_path / "history.csv", people=tmp_path / "people.csv")
     assert with_people.with_prior == 0
     assert with_people.first.equals(decide_file(chosen, tmp_path / "history.csv").first)
