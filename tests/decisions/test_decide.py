@@ -75,9 +75,7 @@ def assert_equals_agents(
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lpb.errors.LockInWarning)
-        decisions = decide(
-            policy, past, allowed=allowed, exclude_seen=exclude_seen, prior=priors, seed=SEED, threads=1
-        )
+        decisions = decide(policy, past, allowed=allowed, exclude_seen=exclude_seen, prior=priors, seed=SEED, threads=1)
     labels = policy.model.actions
     for n, agent in enumerate(agents_of(policy, past, priors)):
         free = allowed_for(agent, allowed, exclude_seen)

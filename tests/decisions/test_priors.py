@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import lpbandits as lpb
+from lpbandits.cli import app
 from lpbandits.decisions.files import decide_file
 from lpbandits.policies.choose import choose_policy
-from tests.cli.invoke import json_output, output
+from tests.cli.invoke import error_of, json_output, output
 from tests.conftest import taste_for
 from tests.decisions.test_files import MODEL, by_file, by_library, outcomes
 
@@ -54,9 +56,7 @@ def test_covariates_of_the_people_give_their_priors(tmp_path: Path) -> None:
     assert decisions.equals(by_library(FRAME, OLD, prior=priors))
     assert decisions.equals(by_library(FRAME, OLD, people=people))
     first = {PEOPLE[0]: [0.0, 1.0, 0.0]}
-    assert by_library(FRAME, OLD, prior=first, people=people).equals(
-        by_library(FRAME, OLD, prior={**priors, **first})
-    )
+    assert by_library(FRAME, OLD, prior=first, people=people).equals(by_library(FRAME, OLD, prior={**priors, **first}))
 
 
 @pytest.mark.parametrize("model", [MODEL, OLD.replace(covariates=None), OLD])
@@ -104,3 +104,36 @@ def test_priors_need_a_policy_with_states(tmp_path: Path) -> None:
     assert choose_policy(fitted, states=True).name == "lpbts"
     content = json_output("decide", "--model", model, history, "--prior", priors)
     assert (content["policy"], content["with_prior"]) == ("lpbts", len(WIDE))
+
+
+def test_decimal_commas_of_both_tables_follow_the_option(tmp_path: Path) -> None:
+    model, history, people, priors = (tmp_path / name for name in ("m.json", "history.csv", "people.csv", "priors.csv"))
+    OLD.save(model)
+    history.write_text("person;action;reward\n" + f"{PEOPLE[0]};{OLD.actions[0]};1,5\n")
+    people.write_text(f"person;age\n{PEOPLE[0]};41,5\n{PEOPLE[1]};30,0\n")
+    priors.write_text(f"person;0;1;2\n{PEOPLE[1]};0,25;0,75;0,0\n")
+    arguments: list[Any] = ["decide", "--model", model, history, "--policy", "lpbts", "--decimal-comma"]
+    output(*arguments, "--people", people, "--prior", priors, "--out", tmp_path / "out.csv")
+    found = pl.read_csv(tmp_path / "out.csv")["probability"].to_list()
+    for n, start in enumerate([{"covariates": {"age": 41.5}}, {"prior": [0.25, 0.75, 0.0]}]):
+        agent = lpb.Agent(lpb.policy(OLD, "lpbts"), seed=0, person=PEOPLE[n], asked=1 - n, **start)
+        if n == 0:
+            agent.tell(OLD.actions[0], 1.5)
+        np.testing.assert_allclose(found[n], agent.probabilities()[OLD.index[agent.ask()]], rtol=1e-12)
+    history.write_text(f"person;action;reward\n{PEOPLE[0]};{OLD.actions[0]};1\n")
+    for option, table, words in (("--people", people, "'age' is '41,5'"), ("--prior", priors, "'0' must be a prob")):
+        error = str(error_of(*arguments[:-1], option, table))
+        assert words in error
+        assert "--decimal-comma, or write " in error
+
+
+def test_the_command_notes_unknown_levels_once(tmp_path: Path) -> None:
+    model, history, people = (tmp_path / name for name in ("m.json", "history.csv", "people.csv"))
+    sex = lpb.CovariateModel(["sex"], ["text"], [["f", "m"]], [0], [1], np.zeros(3), np.eye(3), 0.9)
+    MODEL.replace(covariates=sex).save(model)
+    FRAME.write_csv(history)
+    people.write_text("person,sex\n" + "".join(f"{person},{'fmxx'[person % 4]}\n" for person in PEOPLE))
+    arguments = ["decide", "--model", model, history, "--people", people]
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == 0
+    assert result.stderr.count("count as missing: sex has 'x' (20)") == 1

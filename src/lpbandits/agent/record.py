@@ -32,7 +32,8 @@ class Decision:
     Attributes
     ----------
     id
-        Text that identifies it: eight digits of a hash of model, seed and person, and `asked`. Its outcome has the same id.
+        Text that identifies it: eight digits of a hash of model, seed and person, and `asked`. Its outcome has the
+        same id.
     action
         The recommended action; for duels the two actions.
     allowed

@@ -83,10 +83,10 @@ def decide_file(
     """Decide for all people of a table of outcomes, as `decide` does, and write one row per person to `out`.
 
     People are in the order of their first row. With a table of `people`, only those are decided for; the ones without a
-    history come last; if that table has covariates of the model, these give the people's priors, unless a table of
-    priors (`prior`) does. People are decided for in batches of about `rows` outcomes; the outcomes of a person are never
-    split. The outcomes of 16 batches are in memory at a time, and a larger history is read once per 16 batches. The
-    batch size does not change a decision or the order. `reading` has fields of `ReadOptions`, such as the layout;
+    history come last; if that table has covariates of the model, these give the people's priors, unless the table
+    `prior` does. People are decided for in batches of about `rows` outcomes; the outcomes of a person are never split.
+    The outcomes of 16 batches are in memory at a time, and a larger history is read once per 16 batches. The batch size
+    does not change a decision or the order. `reading` has fields of `ReadOptions`, such as the layout;
     `escape_formulas` is that of `write_stream`.
     """
     started = time.perf_counter()

@@ -85,9 +85,7 @@ class Priors:
         return int(known.sum()), int((places_of(self.people, people) < 0).sum())
 
 
-def _by_column(
-    table: PeopleTable, model: PreferenceModel, *, decimal_comma: bool
-) -> tuple[pl.Series, FloatArray]:
+def _by_column(table: PeopleTable, model: PreferenceModel, *, decimal_comma: bool) -> tuple[pl.Series, FloatArray]:
     """Read a column per state."""
     columns: dict[int, str] = {}
     for name in table.others:
