@@ -115,7 +115,8 @@ def test_decimal_commas_of_both_tables_follow_the_option(tmp_path: Path) -> None
     arguments: list[Any] = ["decide", "--model", model, history, "--policy", "lpbts", "--decimal-comma"]
     output(*arguments, "--people", people, "--prior", priors, "--out", tmp_path / "out.csv")
     found = pl.read_csv(tmp_path / "out.csv")["probability"].to_list()
-    for n, start in enumerate([{"covariates": {"age": 41.5}}, {"prior": [0.25, 0.75, 0.0]}]):
+    starts: list[dict[str, Any]] = [{"covariates": {"age": 41.5}}, {"prior": [0.25, 0.75, 0.0]}]
+    for n, start in enumerate(starts):
         agent = lpb.Agent(lpb.policy(OLD, "lpbts"), seed=0, person=PEOPLE[n], asked=1 - n, **start)
         if n == 0:
             agent.tell(OLD.actions[0], 1.5)
@@ -129,7 +130,7 @@ def test_decimal_commas_of_both_tables_follow_the_option(tmp_path: Path) -> None
 
 def test_the_command_notes_unknown_levels_once(tmp_path: Path) -> None:
     model, history, people = (tmp_path / name for name in ("m.json", "history.csv", "people.csv"))
-    sex = lpb.CovariateModel(["sex"], ["text"], [["f", "m"]], [0], [1], np.zeros(3), np.eye(3), 0.9)
+    sex = lpb.CovariateModel(["sex"], ["text"], [["f", "m"]], np.zeros(1), np.ones(1), np.zeros(3), np.eye(3), 0.9)
     MODEL.replace(covariates=sex).save(model)
     FRAME.write_csv(history)
     people.write_text("person,sex\n" + "".join(f"{person},{'fmxx'[person % 4]}\n" for person in PEOPLE))

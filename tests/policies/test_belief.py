@@ -92,7 +92,7 @@ def test_a_belief_is_refused_for_other_evidence_noise_or_model(other: lpb.Policy
 DISPLAY: dict[str, Any] = {
     "names": ["Rest", "Tea", "Jam"],
     "state_names": ["calm", "busy"],
-    "covariates": lpb.CovariateModel(["x"], ["number"], [[]], [0], [1], [0, 0], [[1, 0], [0, 1]], 0.5),
+    "covariates": lpb.CovariateModel(["x"], ["number"], [[]], np.zeros(1), np.ones(1), np.zeros(2), np.eye(2), 0.5),
     "provenance": {"by": "hand"},
     "evaluation": {"score": 1},
 }
