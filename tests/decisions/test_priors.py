@@ -125,7 +125,7 @@ def test_decimal_commas_of_both_tables_follow_the_option(tmp_path: Path) -> None
     for option, table, words in (("--people", people, "'age' is '41,5'"), ("--prior", priors, "'0' must be a prob")):
         error = str(error_of(*arguments[:-1], option, table))
         assert words in error
-        assert "--decimal-comma (for all tables), or write " in error
+        assert "read decimal commas in all tables (--decimal-comma)" in error
 
 
 def test_the_command_notes_unknown_levels_once(tmp_path: Path) -> None:

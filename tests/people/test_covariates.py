@@ -102,7 +102,9 @@ def test_decimal_commas_are_an_error_with_a_remedy_that_works(ages: list[str], t
     (tmp_path / "people.csv").write_text("person;age\n" + "".join(f"{n};{age}\n" for n, age in enumerate(ages)))
     first = next(age for age in ages if "," in age)
     plain = first.replace(".", "").replace(",", ".")
-    words = rf"'age' is '{first}', not a number .*--decimal-comma \(for all tables\), or write {plain}"
+    words = (
+        rf"'age' is '{first}', not a number .*write {plain}, or read decimal commas in all tables \(--decimal-comma\)"
+    )
     for call in (CovariateTable.read, lambda path: covariate_priors(path, MODEL)):
         with pytest.raises(lpb.InvalidInput, match=words):
             call(tmp_path / "people.csv")

@@ -83,10 +83,10 @@ def number_remedy(value: object) -> str:
     """Return the remedy for a number with a comma; empty for other values. Frames have no option for it.
 
     >>> number_remedy("1.234,5")
-    'it looks like a decimal comma: use --decimal-comma (for all tables), or write 1234.5'
+    'it looks like a decimal comma: write 1234.5, or read decimal commas in all tables (--decimal-comma)'
     """
     plain = str(value).strip().replace(".", "").replace(",", ".")
-    return comma_hint(value, f"use --decimal-comma (for all tables), or write {plain}")
+    return comma_hint(value, f"write {plain}, or read decimal commas in all tables (--decimal-comma)")
 
 
 def places_of(people: pl.Series, table: pl.Series) -> IntArray:
