@@ -51,6 +51,12 @@ def test_the_page_tells_what_was_recommended_given_and_open() -> None:
         assert fact in text
 
 
+def test_the_prior_of_the_person_is_stated_exactly() -> None:
+    policy = lpb.LpbTS(MODEL, noise=1.0)
+    assert "Prior of the person" not in text_of(lpb.Agent(policy, seed=7).report())
+    assert "Prior of the person: 0.1875, 0.8125." in text_of(lpb.Agent(policy, seed=7, prior=[0.1875, 0.8125]).report())
+
+
 def test_how_sure_follows_the_probability_of_the_best() -> None:
     agent = lpb.Agent(lpb.LpbTS(MODEL, noise=1.0), seed=7)
     words = []

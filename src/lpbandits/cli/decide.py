@@ -107,7 +107,7 @@ def decide(
             allowed=allowed,
             exclude_seen=exclude_seen,
             people=people,
-            priors=prior,
+            prior=prior,
             unknown=unknown,
             escape_formulas=escape_formulas,
             seed=seed,

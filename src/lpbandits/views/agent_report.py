@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from lpbandits.agent import Agent, DecisionRecord, Explanation
-from lpbandits.agent.record import Play
+from lpbandits.agent.record import Play, own_prior
 from lpbandits.errors import translate_errors
 from lpbandits.io.atomic import write_text
 from lpbandits.simulation.results import versions
@@ -201,12 +201,14 @@ class _Person:
 
     def _small_print(self) -> list[str]:
         agent, policy = self.agent, self.agent.policy
+        prior = own_prior(agent)
         return [
-            "Every decision can be repeated from the numbers below, the outcomes and the prior of the person.",
+            "Every decision can be repeated from the numbers below and the outcomes.",
             f"Person {display(agent.person)}, seed {agent.seed}, {pluralize(agent.asked, 'ask')} so far.",
             f"Policy: {repr(policy).partition('(')[2][:-1]}.",  # a restored one has another class
             f"Hash of the policy's settings: {policy.sha256}.",
             f"Hash of the model: {policy.model.sha256}.",
+            *([] if prior is None else [f"Prior of the person: {', '.join(map(repr, prior))}."]),
         ]
 
 
