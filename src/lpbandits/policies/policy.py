@@ -310,8 +310,13 @@ class Policy:
 
     def favourites(self, offered: IntArray) -> IntArray:
         """Return each state's best allowed action; of a tier the first."""
-        actions = self.allowed(offered)
-        return np.asarray(actions[np.argmin(self.ranks[:, actions], axis=1)], dtype=np.int64)
+        if not len(offered):
+            return self._favourites
+        return np.asarray(offered[np.argmin(self.ranks[:, offered], axis=1)], dtype=np.int64)
+
+    @cached_property
+    def _favourites(self) -> IntArray:
+        return np.argmin(self.ranks, axis=1)
 
     def equally(self, actions: IntArray) -> FloatArray:
         """Return equal probabilities for the given actions, and 0 for the others."""

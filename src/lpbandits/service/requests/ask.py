@@ -65,6 +65,8 @@ class Ask(FactWrite):
         allowed = _allowed(unit, setup, person, item)
         _check_own_action(setup, item, allowed)
         unit.touch(person)
+        if person.version != setup.version:
+            keep_belief(person, setup, agent)
         added = []
         for position in range(item.count):
             if allowed == []:
@@ -104,14 +106,10 @@ def enrolled(unit: Unit, project: Project, setup: Setup, label: str) -> Person:
 
 def agent_of(unit: Unit, setup: Setup, person: Person) -> Agent:
     """Return a person's agent under the current setup, from the snapshot if that is of the same version."""
-    if person.n == 0 or person.version == setup.version:
-        agent = restored(setup, person.label, person.belief, holdout=person.holdout, asked=person.asked)
-    else:
-        history = unit.history(person)
-        agent = history.agent(setup, person.label, holdout=person.holdout, asked=person.asked)
-    unit.touch(person)
-    keep_belief(person, setup, agent)
-    return agent
+    if person.version == setup.version or person.n == 0:
+        return restored(setup, person.label, person.belief, holdout=person.holdout, asked=person.asked)
+    history = unit.history(person)
+    return history.agent(setup, person.label, holdout=person.holdout, asked=person.asked)
 
 
 def keep_belief(person: Person, setup: Setup, agent: Agent) -> None:

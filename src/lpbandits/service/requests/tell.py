@@ -91,6 +91,7 @@ class Tell(FactWrite):
         if is_evidence:
             agent = agent_of(unit, setup, person)
             agent.tell(given, item.reward)
+            unit.touch(person)
             keep_belief(person, setup, agent)
         unit.add_fact(
             person,
