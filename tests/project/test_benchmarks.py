@@ -120,6 +120,16 @@ def test_results_are_stored_by_group_and_machine(tmp_path: Path) -> None:
     assert "about" not in written.groups["two"]
 
 
+def test_groups_of_one_run_are_described_together() -> None:
+    here, before = ({**MACHINE, "day": day} for day in ("2026-03-04", "2026-01-02"))
+    empty: dict[str, Any] = {"rows": [], "tables": {}}
+    other = empty | {"day": "2026-01-02", "about": before}
+    text = page._machine(results.Results(here, {"core": empty, "start": other, "fit": other}))
+    assert [part for part in text.split("\n\n") if part.startswith("`")] == [
+        f"`start`, `fit` were measured on 2026-01-02: {page.in_words(before)}"
+    ]
+
+
 def test_a_group_that_fails_does_not_stop_the_others(capsys: pytest.CaptureFixture[str]) -> None:
     def broken() -> Measured:
         raise RuntimeError("a peer failed")
