@@ -27,6 +27,7 @@ with mock.patch.dict(os.environ):  # benchmarks limit BLAS to one thread
     from benchmarks import __main__ as program
     from benchmarks import beyond, bradley_terry, charts, missed, page, peers, readme, references, results, thompson
     from benchmarks.beaten import found as faster_peers
+    from benchmarks.machine import in_words
     from benchmarks.measure import Measured, Row, Table
     from benchmarks.recovery import contest
     from benchmarks.thompson_players import EXACT
@@ -126,7 +127,7 @@ def test_groups_of_one_run_are_described_together() -> None:
     other = empty | {"day": "2026-01-02", "about": before}
     text = page._machine(results.Results(here, {"core": empty, "start": other, "fit": other}))
     assert [part for part in text.split("\n\n") if part.startswith("`")] == [
-        f"`start`, `fit` were measured on 2026-01-02: {page.in_words(before)}"
+        f"`start`, `fit` were measured on 2026-01-02: {in_words(before)}"
     ]
 
 
