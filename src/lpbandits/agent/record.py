@@ -12,7 +12,9 @@ from lpbandits import validate
 from lpbandits.agent.refusals import warn_of_lock_in
 from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.model_fields import as_prior
+from lpbandits.notebook import Shown
 from lpbandits.policies.belief import reading_saved
+from lpbandits.text import display, significant
 from lpbandits.typing import IntArray, Json, Label
 
 if TYPE_CHECKING:
@@ -22,8 +24,8 @@ Play: TypeAlias = Label | tuple[Label, Label]
 """An action, or the two actions of a duel."""
 
 
-@dataclass(frozen=True)
-class Decision:
+@dataclass(frozen=True, repr=False)
+class Decision(Shown):
     """One answered request for an action, with what is needed to repeat it.
 
     An agent with this policy, model, seed, person and prior, after `asked` asks and the first `rounds` outcomes,
@@ -58,6 +60,8 @@ class Decision:
     >>> decision = agent.decide()
     >>> decision.id, decision.action, decision.probability
     ('210a3eb9-0', 'drug B', 0.5)
+    >>> decision
+    <Decision 210a3eb9-0: drug B, P(played) 0.500>
     >>> decision.probabilities
     {'rest': 0.5, 'drug A': 0.0, 'drug B': 0.5}
     """
@@ -84,6 +88,11 @@ class Decision:
     def probability(self) -> float | None:
         """Probability that `action` was chosen; None if the policy has no exact ones."""
         return None if self.positive is None else dict(self.positive).get(self.action, 0.0)  # type: ignore[arg-type] # duels have none
+
+    def __repr__(self) -> str:
+        play = " or ".join(map(display, self.action if isinstance(self.action, tuple) else (self.action,)))
+        chance = "" if self.probability is None else f", P(played) {significant(self.probability)}"
+        return f"<Decision {display(self.id)}: {play}{chance}>"
 
     def to_dict(self) -> Json:
         """Return the decision as a JSON object.

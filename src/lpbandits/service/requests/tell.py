@@ -106,7 +106,7 @@ class Tell(FactWrite):
 
     def render(self, unit: Unit, project: Project, added: Sequence[Added]) -> Json:
         """Return the outcome, or the list of outcomes."""
-        rendered = [outcome_json(unit, project, *one) for one in added]
+        rendered = [outcome_json(unit, project, one.person, one.fact) for one in added]
         return rendered[0] if self.kind == "outcome" else {"outcomes": rendered}
 
 
