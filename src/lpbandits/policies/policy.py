@@ -316,7 +316,7 @@ class Policy:
 
     @cached_property
     def _favourites(self) -> IntArray:
-        return np.argmin(self.ranks, axis=1)
+        return np.asarray(np.argmin(self.ranks, axis=1), dtype=np.int64)
 
     def equally(self, actions: IntArray) -> FloatArray:
         """Return equal probabilities for the given actions, and 0 for the others."""
