@@ -160,6 +160,13 @@ def test_few_cells_do_not_tell_the_scale() -> None:
     assert odd_columns(cells(sliders(40, 3) | {"rare": few})) == {}
 
 
+@pytest.mark.parametrize("zeros", [0, 4])
+def test_a_disliked_action_has_a_long_tail(zeros: int) -> None:
+    disliked = np.array([0] * zeros + [1] * 8 + [2] * 8 + [3] * 5 + [4, 5, 6, 7, 8, 9, 10])
+    assert odd_columns(cells(sliders(len(disliked), 3) | {"bad": disliked})) == {}
+    assert list(odd_columns(cells(sliders(28, 3) | {"other": np.arange(28) % 4 + 5}))) == ["other"]
+
+
 def sliders(rows: int, seed: int) -> dict[str, Any]:
     """Return columns of values from 0 to 100 whose means differ."""
     rng = np.random.default_rng(seed)
