@@ -114,6 +114,8 @@ class Evidence:
     """Whether it has a posterior over latent states."""
     probabilistic: ClassVar[bool] = True
     """Whether the posterior holds probabilities; False: it only marks the states still possible."""
+    certainty: ClassVar[str] = "approximate"
+    """What the probabilities of the posterior are, in one word: "exact", "optimistic" or "approximate"."""
     derived: ClassVar[bool] = False
     """Whether `update_posterior` recomputes `b.own` from the slots; it is then not saved."""
     predictive: ClassVar[bool] = False

@@ -90,14 +90,13 @@ def is_blank(name: str, dtype: pl.DataType, blanks: Sequence[str] = BLANKS) -> p
     return column.is_null() | column.is_nan() if dtype.is_float() else column.is_null()
 
 
-def comma_hint(value: object) -> str:
+def comma_hint(value: object, remedy: str = "set decimal_comma=True (--decimal-comma)") -> str:
     """Return the remedy for a number with a comma, for the end of a message; empty for other values.
 
     >>> comma_hint("4,5")
     'it looks like a decimal comma: set decimal_comma=True (--decimal-comma)'
     """
     text = value.strip() if isinstance(value, str) else ""
-    remedy = "set decimal_comma=True (--decimal-comma)"
     if _DECIMAL.fullmatch(text) and _THOUSANDS.fullmatch(text):
         return f"if the comma is a decimal comma, {remedy}; if it separates thousands, remove it"
     if _DECIMAL.fullmatch(text):

@@ -69,6 +69,7 @@ class Marginal(Evidence):
 
     rewards: Rewards = field(default_factory=Rewards)
     kind = "marginal"
+    certainty = "exact"
     fitted = True
     batchable = True
     expected_rewards = staticmethod(fitted_means)

@@ -46,6 +46,7 @@ class Refit(Evidence):
 
     rewards: Rewards = field(default_factory=Rewards)
     kind = "refit"
+    certainty = "optimistic"  # the likelihood at the best fit
     fitted = True
     batchable = True
     expected_rewards = staticmethod(fitted_means)
@@ -70,6 +71,7 @@ class Incremental(Evidence):
 
     rewards: Rewards = field(default_factory=Rewards)
     kind = "incremental"
+    certainty = "optimistic"
     fitted = True
     expected_rewards = staticmethod(fitted_means)
     expected_reward = staticmethod(fitted_one)
