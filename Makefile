@@ -134,7 +134,7 @@ lock: setup ## update the hash-locked requirements and docs/licences.md
 	$(COMPILE) --output-file requirements.lock pyproject.toml
 	$(COMPILE) --output-file requirements-dev.lock pyproject.toml $(EXTRAS) --group dev
 	$(COMPILE) --output-file requirements-mutants.lock pyproject.toml $(EXTRAS) --group mutants
-	$(COMPILE) --output-file requirements-bench.lock --overrides benchmarks/overrides.txt pyproject.toml --extra dask --group bench
+	$(COMPILE) --output-file requirements-bench.lock --overrides benchmarks/overrides.txt pyproject.toml --extra dask $(EXTRAS) --group bench
 	$(MAKE) licences
 
 licences: setup ## write docs/licences.md from the packages of requirements.lock
