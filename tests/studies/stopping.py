@@ -66,6 +66,8 @@ class Cell(NamedTuple):
         return float(rate), float(np.sqrt(np.sum((self.right - rate * self.stopped) ** 2)) / total)
 
     def __str__(self) -> str:
+        if not self.stopped.any():
+            return "no stops".ljust(20)
         rate, error = self.rate()
         return f"{rate:.3f} ± {error:.3f} ({self.share:.2f})"
 
