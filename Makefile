@@ -21,7 +21,7 @@ HERE = $(or $(shell for python in $(PYTHONS); do $(BIN)/uv python find --quiet -
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve check test test-jitless coverage test-lowest test-wheel lint fmt bench bench-beyond fuzz faults mutants study-recovery study-states study-covariates docs lock licences clean
+.PHONY: help setup demo serve check test test-jitless coverage test-lowest test-wheel lint fmt bench bench-beyond fuzz faults mutants study-recovery study-states study-covariates study-stopping docs lock licences clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
@@ -125,6 +125,9 @@ study-states: setup ## how often `lpb fit --states auto` finds the planted numbe
 
 study-covariates: setup ## how much regret the covariates of a fit save in the first ten rounds (minutes)
 	$(BIN)/python -m tests.studies.covariates
+
+study-stopping: setup ## how often stops at 95 % are right, with true and with fitted models (half an hour)
+	$(BIN)/python -m tests.studies.stopping
 
 docs: setup ## the library's reference as HTML in build/docs
 	$(BIN)/pdoc --docformat numpy --output-directory build/docs lpbandits

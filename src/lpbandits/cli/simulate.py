@@ -75,7 +75,7 @@ def simulate(
     stop: float | None = typer.Option(
         None,
         show_default="people do not stop",
-        help="Probability that an action is the best (P(best), as in `Agent.best`) at which a person stops learning.",
+        help="Confidence that an action is the best (as in `Agent.best`) at which a person stops learning.",
     ),
     world: str | None = typer.Option(
         None,
