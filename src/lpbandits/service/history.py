@@ -13,6 +13,7 @@ from sqlalchemy import Connection, select
 
 from lpbandits.agent import Agent
 from lpbandits.agent.record import decision_id
+from lpbandits.errors import InvalidInput
 from lpbandits.io.json import digest
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief
@@ -94,8 +95,8 @@ class History:
         latest = self.starts[-1]
         if latest["prior"] is not None:
             return {"prior": json.loads(latest["prior"])} if latest["states"] == states_digest(model) else {}
-        known = {} if model.covariates is None else model.covariates.columns
-        covariates = {name: value for name, value in json.loads(latest["covariates"]).items() if name in known}
+        values: Json = json.loads(latest["covariates"])
+        covariates = {name: value for name, value in values.items() if _has_covariate(model, name, value)}
         return {"covariates": covariates} if covariates else {}
 
     def agent(self, setup: Setup, label: str, *, holdout: bool, asked: int) -> Agent:
@@ -108,6 +109,17 @@ class History:
             if outcome.reward is not None and outcome.action in known:
                 agent.tell(outcome.action, outcome.reward)
         return agent
+
+
+def _has_covariate(model: PreferenceModel, name: str, value: Any) -> bool:
+    """Return whether a model has a covariate, of the kind of a value."""
+    if model.covariates is None or name not in model.covariates.columns:
+        return False
+    try:
+        model.covariates.checked({name: value})
+    except InvalidInput:  # the column had text in an earlier model, and has numbers now
+        return False
+    return True
 
 
 def states_digest(model: PreferenceModel) -> str:

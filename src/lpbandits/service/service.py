@@ -6,7 +6,7 @@ from typing import Self
 
 from sqlalchemy import Connection, func, select
 
-from lpbandits.errors import LockInWarning
+from lpbandits.errors import CovariateWarning, LockInWarning
 from lpbandits.model import PreferenceModel
 from lpbandits.service.access import Keys, NewKey
 from lpbandits.service.configuration import Configuration, Setup, Setups
@@ -54,7 +54,8 @@ class Service:
     """
 
     def __init__(self, store: Store, *, dev: bool = False, limits: Limits | None = None) -> None:
-        warnings.simplefilter("ignore", LockInWarning)  # it is for the author of a program, not for its callers
+        for category in (LockInWarning, CovariateWarning):  # for the author of a program; the latter shows values
+            warnings.simplefilter("ignore", category)
         self.store, self.dev = store, dev
         self.limits = limits or Limits()
         self.setups = Setups()

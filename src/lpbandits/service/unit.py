@@ -170,11 +170,12 @@ class Unit:
             *(person.c.id, person.c.label, person.c.holdout),
             *(snapshot.c.n, snapshot.c.asked, snapshot.c.version, snapshot.c.belief),
         ).outerjoin(snapshot, snapshot.c.person_id == person.c.id)
-        if self._locks:
-            query = query.order_by(person.c.id).with_for_update(of=person)
         for some in _chunks(missing):
+            where = (person.c.project_id == project.id, person.c.label.in_(some))
+            if self._locks:  # a statement of its own: one that waits would read the snapshots of before
+                self.sql.execute(select(person.c.id).where(*where).order_by(person.c.id).with_for_update())
             self._people |= {(project.id, label): None for label in some}
-            for row in self.sql.execute(query.where(person.c.project_id == project.id, person.c.label.in_(some))):
+            for row in self.sql.execute(query.where(*where)):
                 self._people[project.id, row.label] = Person(
                     row.id, project.id, row.label, row.holdout, row.n or 0, row.asked or 0, row.version or 0, row.belief
                 )
@@ -275,6 +276,10 @@ class Unit:
                 rows[schema.people].append(fields | {"holdout": person.holdout, "at": self.now})
             for table, values in person.added:
                 rows[table].append(values)
+                if table is schema.decisions:
+                    self._decisions[person.id, values["asked"]] = values
+                elif table is schema.outcomes and values["asked"] is not None:
+                    self._reported.add((person.id, values["asked"]))
             snapshots.append(
                 {"person_id": person.id, "n": person.n, "asked": person.asked, "version": person.version}
                 | {"belief": person.belief}

@@ -59,9 +59,8 @@ async def correct(
 ) -> Response:
     """Correct an outcome, or withdraw it, with a reason; the outcome as it was reported is kept."""
     digest = digest_of(request, body)
-    operation = Correct(
-        project, key, digest, access.key_id, "correction", outcome, body.reward, body.reason, body.given
-    )
+    reward = None if body.reward is None else float(body.reward)
+    operation = Correct(project, key, digest, access.key_id, "correction", outcome, reward, body.reason, body.given)
     return await write(request, operation)
 
 

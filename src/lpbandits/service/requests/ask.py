@@ -156,10 +156,10 @@ def _check_own_action(setup: Setup, item: AskItem, allowed: list[Label] | None) 
         if item.action is not None:
             raise InvalidInput("action must be left out, except in shadow mode, where it is the caller's own choice")
         return
-    if item.action is None:
-        raise InvalidInput("action must be the caller's own choice in shadow mode, got none")
     if item.count > 1:
         raise Conflict("a project in shadow mode has no schedules: the caller chooses each action")
+    if item.action is None:
+        raise InvalidInput("action must be the caller's own choice in shadow mode, got none")
     setup.policy.index_of(item.action)
     if allowed is not None and item.action not in allowed:
         raise InvalidInput(f"action must be one of the allowed actions, got {item.action!r}")
