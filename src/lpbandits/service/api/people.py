@@ -122,6 +122,7 @@ def _person(sql: Connection, service: Service, name: str, label: str) -> Json:
         "asked": asked,
         "posterior": agent.posterior.tolist() if latent else None,
         "prior": agent.prior.tolist() if latent else None,
+        "actions": list(setup.model.actions),
         "probabilities": None if probabilities is None else dict(zip(labels, probabilities.tolist(), strict=True)),
         "explanation": _without_infinities(agent.explain().to_dict()),
         "history": history_json(service, sql, project, person, history),
