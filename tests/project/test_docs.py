@@ -118,7 +118,12 @@ def test_every_page_is_reachable_from_the_index() -> None:
 @pytest.mark.parametrize("name", RUN)
 def test_python_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # an example may write files
-    text = (DOCS / name).read_text(encoding="utf-8")
+    names = run_examples(name, (DOCS / name).read_text(encoding="utf-8"))
+    assert name == "index.md" or names, "no example was run"
+
+
+def run_examples(name: str, text: str) -> dict[str, Any]:
+    """Run the Python examples of a page, and return the names that they define."""
     names: dict[str, Any] = {}
     for block in BLOCK.finditer(text):
         code, line = block.group(1), text[: block.start(1)].count("\n")
@@ -130,4 +135,4 @@ def test_python_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.Monk
         result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=output.append, clear_globs=False)
         names = test.globs
         assert not result.failed, "".join(output)
-    assert name == "index.md" or names, "no example was run"
+    return names
