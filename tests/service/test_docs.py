@@ -20,7 +20,8 @@ def test_the_five_lines_run(tmp_path: Path) -> None:
     block = re.search(r"^## Five lines\n\n((?:    .*\n)+)", PAGE, re.MULTILINE)
     assert block is not None
     first, *lines = [line.strip() for line in block[1].splitlines()]
-    assert first.startswith("lpb serve --dev") and len(lines) == 4
+    assert first.startswith("lpb serve --dev")
+    assert len(lines) == 4
     PreferenceModel([["rest", "drug A", "drug B"], ["drug B", "drug A", "rest"]], noise=1.0).save(
         tmp_path / "model.json"
     )
@@ -34,7 +35,11 @@ def test_the_five_lines_run(tmp_path: Path) -> None:
             address = ready.removeprefix("ready http://")
             answers = [
                 subprocess.run(
-                    ["sh", "-c", f"{line.replace('localhost:8321', address)} --silent --show-error --fail-with-body"],
+                    [
+                        "/bin/sh",
+                        "-c",
+                        f"{line.replace('localhost:8321', address)} --silent --show-error --fail-with-body",
+                    ],
                     cwd=tmp_path,
                     check=True,
                     capture_output=True,

@@ -12,7 +12,7 @@ router = APIRouter(prefix="/v1/projects/{project}", tags=["decisions"])
 
 
 @router.post(
-    "/people/{person:path}/decisions", status_code=201, responses=responses(404, 409, 507, created=answers.Decision)
+    "/people/{person}/decisions", status_code=201, responses=responses(404, 409, 507, created=answers.Decision)
 )
 async def decide(
     access: Recorder,
@@ -29,7 +29,7 @@ async def decide(
 
 
 @router.post(
-    "/people/{person:path}/schedule", status_code=201, responses=responses(404, 409, 507, created=answers.Decisions)
+    "/people/{person}/schedule", status_code=201, responses=responses(404, 409, 507, created=answers.Decisions)
 )
 async def schedule(
     access: Recorder,

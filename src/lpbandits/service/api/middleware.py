@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lpbandits.service.api.context import keep_quoted_slashes
 from lpbandits.service.api.problems import problem
 
 HEADERS = (
@@ -51,6 +52,7 @@ class Middleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        keep_quoted_slashes(scope)
         start, status = time.perf_counter(), 500
 
         async def sending(message: Message) -> None:

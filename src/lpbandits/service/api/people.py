@@ -55,13 +55,13 @@ async def list_people(
     return json_response(await read(request, _people, project, after, limit))
 
 
-@router.get("/people/{person:path}", responses=responses(404, 409, ok=answers.Person))
+@router.get("/people/{person}", responses=responses(404, 409, ok=answers.Person))
 async def show(_: Reader, project: ProjectName, person: PersonLabel, request: Request) -> Response:
     """Return a person's history, the probability of each state, and those of the next action."""
     return json_response(await read(request, _person, project, person))
 
 
-@router.put("/people/{person:path}", responses=responses(404, 409, 507, ok=answers.Start))
+@router.put("/people/{person}", responses=responses(404, 409, 507, ok=answers.Start))
 async def start(
     access: Recorder,
     project: ProjectName,
@@ -78,7 +78,7 @@ async def start(
     return await write(request, operation, status=200)
 
 
-@router.delete("/people/{person:path}", responses=responses(404, 507, ok=answers.Deleted))
+@router.delete("/people/{person}", responses=responses(404, 507, ok=answers.Deleted))
 async def delete(
     access: Admin,
     project: ProjectName,
@@ -129,6 +129,7 @@ def _person(sql: Connection, service: Service, name: str, label: str) -> Json:
         "asked": asked,
         "posterior": agent.posterior.tolist() if latent else None,
         "prior": agent.prior.tolist() if latent else None,
+        "actions": list(setup.model.actions),
         "probabilities": None if probabilities is None else dict(zip(labels, probabilities.tolist(), strict=True)),
         "explanation": _without_infinities(agent.explain().to_dict()),
         "history": history_json(service, sql, project, person, history),
