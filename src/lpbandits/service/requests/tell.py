@@ -88,8 +88,8 @@ class Tell(FactWrite):
         is_evidence = check_given(unit, project, setup, given) and item.reward is not None
         if item.reward is not None:
             setup.policy_for(holdout=person.holdout).rewards.check(item.reward)
+        agent = agent_of(unit, setup, person)  # a snapshot always has all facts, also those that are not evidence
         if is_evidence:
-            agent = agent_of(unit, setup, person)
             agent.tell(given, item.reward)
             keep_belief(person, setup, agent)
         unit.add_fact(
