@@ -21,7 +21,7 @@ HERE = $(or $(shell for python in $(PYTHONS); do $(BIN)/uv python find --quiet -
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-jitless coverage test-lowest test-wheel lint fmt bench bench-beyond fuzz faults mutants study-recovery study-states study-covariates docs lock licences clean
+.PHONY: help setup demo serve check test test-jitless coverage test-lowest test-wheel lint fmt bench bench-beyond fuzz faults mutants study-recovery study-states study-covariates docs lock licences clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
@@ -38,6 +38,10 @@ $(READY): requirements-uv.lock requirements-dev.lock pyproject.toml
 
 demo: setup ## the paper's headline comparison: table, charts, report
 	$(BIN)/lpb demo
+
+serve: setup ## the decision service with an example project, without keys, on this machine
+	mkdir -p build/serve
+	$(BIN)/lpb serve --dev --example --store sqlite:///build/serve/lpb.db
 
 check: lint ## lint, types and the quick tests, for use while editing (90 seconds)
 	$(BIN)/pytest -q -n 2 -m "not slow" $(QUICK)

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import (
+    agents,
     beyond,
     bradley_terry,
     core,
@@ -42,6 +43,7 @@ GROUPS: dict[str, Callable[[], Measured]] = {
     "thompson": thompson.measured,
     "growth": growth.measured,
     "core": only(core.rows),
+    "agents": agents.measured,
     "decide": only(decide.rows),
     "bradley_terry": bradley_terry.measured,
     "recovery": only(recovery.rows),

@@ -42,12 +42,15 @@ def service_of(request: Request) -> Service:
 def require(role: str) -> Any:
     """Return the dependency that checks the role, and the project if the route has one."""
 
-    def check(request: Request) -> Access:
+    async def check(request: Request) -> Access:
         service = service_of(request)
         if service.dev:
             return EVERYTHING
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        access = service.keys.access(token.strip() if scheme.lower() == "bearer" and token else None)
+        sent = token.strip() if scheme.lower() == "bearer" and token else None
+        if service.keys.must_refresh(sent):
+            await asyncio.to_thread(service.keys.refresh)
+        access = service.keys.access(sent)
         access.check(role, request.path_params.get("project"))
         return access
 

@@ -88,9 +88,11 @@ class Tell(FactWrite):
         is_evidence = check_given(unit, project, setup, given) and item.reward is not None
         if item.reward is not None:
             setup.policy_for(holdout=person.holdout).rewards.check(item.reward)
-        agent = agent_of(unit, setup, person)  # a snapshot always has all facts, also those that are not evidence
-        if is_evidence:
-            agent.tell(given, item.reward)
+        if is_evidence or person.version != setup.version:  # an earlier model may have had the action
+            agent = agent_of(unit, setup, person)
+            if is_evidence:
+                agent.tell(given, item.reward)
+            unit.touch(person)
             keep_belief(person, setup, agent)
         unit.add_fact(
             person,
@@ -105,7 +107,7 @@ class Tell(FactWrite):
 
     def render(self, unit: Unit, project: Project, added: Sequence[Added]) -> Json:
         """Return the outcome, or the list of outcomes."""
-        rendered = [outcome_json(unit, project, *one) for one in added]
+        rendered = [outcome_json(unit, project, one.person, one.fact) for one in added]
         return rendered[0] if self.kind == "outcome" else {"outcomes": rendered}
 
 
