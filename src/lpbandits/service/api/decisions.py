@@ -10,7 +10,7 @@ from lpbandits.service.requests.ask import Ask, AskItem
 router = APIRouter(prefix="/v1/projects/{project}", tags=["decisions"])
 
 
-@router.post("/people/{person}/decisions", status_code=201, responses=responses(404, 409, 507))
+@router.post("/people/{person:path}/decisions", status_code=201, responses=responses(404, 409, 507))
 async def decide(
     access: Recorder,
     project: ProjectName,
@@ -25,7 +25,7 @@ async def decide(
     return await write(request, Ask(project, key, digest_of(request, body), access.key_id, "decision", (item,)))
 
 
-@router.post("/people/{person}/schedule", status_code=201, responses=responses(404, 409, 507))
+@router.post("/people/{person:path}/schedule", status_code=201, responses=responses(404, 409, 507))
 async def schedule(
     access: Recorder,
     project: ProjectName,

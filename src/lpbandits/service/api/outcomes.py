@@ -16,7 +16,7 @@ router = APIRouter(prefix="/v1/projects/{project}", tags=["outcomes"])
 OutcomeId = Annotated[str, Path(max_length=40, description="Id of the outcome, such as o17-3.")]
 
 
-@router.post("/people/{person}/outcomes", status_code=201, responses=responses(404, 409, 507))
+@router.post("/people/{person:path}/outcomes", status_code=201, responses=responses(404, 409, 507))
 async def tell(
     access: Recorder,
     project: ProjectName,

@@ -86,12 +86,6 @@ def install(app: FastAPI) -> None:
     async def of_framework(_: Request, error: HTTPException) -> Response:
         return problem(error.status_code, str(error.detail), dict(error.headers or {}))
 
-    @app.exception_handler(Exception)
-    async def unexpected(_: Request, error: Exception) -> Response:
-        return problem(
-            500, f"unexpected {type(error).__name__}; this is a bug in lpbandits, the server's log has details"
-        )
-
 
 def _place(location: tuple[int | str, ...]) -> str:
     return ".".join(map(str, location[1:])) or str(location[0])

