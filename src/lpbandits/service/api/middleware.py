@@ -1,5 +1,6 @@
 """What happens around every request: a limit of its size, security headers, a log line and metrics."""
 
+import asyncio
 import time
 from typing import Any
 
@@ -8,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lpbandits.service.api.problems import problem
+from lpbandits.service.errors import STOPPING
 
 HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -48,11 +50,12 @@ class Middleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        start, status = time.perf_counter(), 500
+        start, status, started = time.perf_counter(), 500, False
 
         async def sending(message: Message) -> None:
-            nonlocal status
+            nonlocal status, started
             if message["type"] == "http.response.start":
+                started = True
                 status = message["status"]
                 own = {name for name, _ in message["headers"]}
                 message["headers"] = [*message["headers"], *(one for one in HEADERS if one[0] not in own)]
@@ -66,6 +69,9 @@ class Middleware:
                 await self.app(scope, self._limited(receive), sending)
         except _TooLarge:
             await _too_large(self.max_body)(scope, receive, sending)
+        except asyncio.CancelledError:  # the server has waited for it long enough
+            if not started:
+                await problem(503, STOPPING)(scope, receive, sending)
         finally:
             self._record(scope, status, time.perf_counter() - start)
 
