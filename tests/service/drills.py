@@ -156,7 +156,7 @@ def long_log(place: Place) -> Result:
         _expect(load, call("GET", f"{PROJECT}/people/p1"), 200)
         reader.close()
         os.truncate(disk / "filler", (disk / "filler").stat().st_size - 2**20)  # for the file to grow
-        load.wait_for(300)
+        load.wait_for(50)
         return _ended(load, server, 1, f"{load.statuses[507]} × 507, log of {size / 2**20:.1f} MiB")
 
 

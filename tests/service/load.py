@@ -16,7 +16,7 @@ MODEL = lpb.PreferenceModel([[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 4, 1, 3]],
 SEED = 11
 SETTINGS = {"policy": "lpbts", "seed": SEED, "settings": {"noise": 1.0}}
 PROJECT = "/v1/projects/drill"
-PATIENCE = 90.0
+PATIENCE = 45.0
 """Seconds for which a client repeats a request that is not acknowledged."""
 
 

@@ -107,8 +107,8 @@ class Unit:
         for name, project in self._projects.items():
             if project is not None:
                 own = [request for request in requests if request.project == name]
-                self.load_stored(project, [request.key for request in own if request.key is not None])
                 self.load_people(project, [label for request in own for label in request.labels])
+                self.load_stored(project, [request.key for request in own if request.key is not None])
                 decisions = [(self._people[project.id, label], n) for request in own for label, n in request.asked]
                 self.load_decisions((person.id, asked) for person, asked in decisions if person is not None)
 
@@ -162,18 +162,23 @@ class Unit:
         return self._stored.get((project.id, key))
 
     def load_people(self, project: Project, labels: Iterable[str]) -> None:
-        """Read people and their snapshots; other replicas wait until this transaction ends."""
+        """Read people and their snapshots; other replicas wait until this transaction ends.
+
+        The lock comes first: a statement that waits for one reads the other columns as they were before it waited.
+        """
         missing = sorted({label for label in labels if (project.id, label) not in self._people})
         person, snapshot = schema.people, schema.snapshots
         query = select(
             *(person.c.id, person.c.label, person.c.holdout),
             *(snapshot.c.n, snapshot.c.asked, snapshot.c.version, snapshot.c.belief),
         ).outerjoin(snapshot, snapshot.c.person_id == person.c.id)
-        if self._locks:
-            query = query.order_by(person.c.id).with_for_update(of=person)
         for some in _chunks(missing):
             self._people |= {(project.id, label): None for label in some}
-            for row in self.sql.execute(query.where(person.c.project_id == project.id, person.c.label.in_(some))):
+            where = (person.c.project_id == project.id, person.c.label.in_(some))
+            if self._locks:
+                locked = select(person.c.id).where(*where).order_by(person.c.id).with_for_update()
+                where = (person.c.id.in_(self.sql.execute(locked).scalars().all()),)
+            for row in self.sql.execute(query.where(*where)):
                 self._people[project.id, row.label] = Person(
                     row.id, project.id, row.label, row.holdout, row.n or 0, row.asked or 0, row.version or 0, row.belief
                 )
