@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import (
+    agents,
     beyond,
     bradley_terry,
     core,
@@ -24,6 +25,7 @@ from benchmarks import (
     processes,
     recovery,
     references,
+    service,
     start,
     theory,
     thompson,
@@ -42,6 +44,7 @@ GROUPS: dict[str, Callable[[], Measured]] = {
     "thompson": thompson.measured,
     "growth": growth.measured,
     "core": only(core.rows),
+    "agents": agents.measured,
     "decide": only(decide.rows),
     "bradley_terry": bradley_terry.measured,
     "recovery": only(recovery.rows),
@@ -49,6 +52,7 @@ GROUPS: dict[str, Callable[[], Measured]] = {
     "references": references.measured,
     "processes": processes.measured,
     "memory": memory.measured,
+    "service": service.measured,
     "start": start.measured,
     "theory": only(theory.rows),
     "kernels": only(kernels.rows),

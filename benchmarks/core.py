@@ -96,36 +96,9 @@ def agent() -> Row:
     return ratio("Agent ask + tell vs SciPy loop, m=5 k=10", by_scipy / 60, ours / (20 * ROUNDS), 100.0)
 
 
-def served(states: int = 8, actions: int = 50, tried: int = 10, calls: int = 1000) -> list[Row]:
-    """Compare what a server does for each person with SciPy fits of the same ten outcomes: build, restore, pack."""
-    rng = np.random.default_rng(0)
-    orderings = np.array([rng.permutation(actions) for _ in range(states)])
-    policy = lpb.LpbTS(lpb.PreferenceModel(orderings), noise=1.0)
-    told = lpb.Agent(policy, seed=1, person="ann")
-    averages = np.full(actions, np.nan)
-    for action, reward in zip(rng.permutation(actions)[:tried].tolist(), rng.normal(size=tried).tolist(), strict=True):
-        told.tell(action, reward)
-        averages[action] = reward
-    data, belief = told.belief.pack(), told.belief
-    sorted_ = [averages[row][~np.isnan(averages[row])] for row in orderings]
-    times = interleaved(
-        lambda: [lpb.Agent(policy, seed=1, person="ann") for _ in range(calls)],
-        lambda: [lpb.Agent(policy, seed=1, belief=lpb.Belief.unpack(policy, data)) for _ in range(calls)],
-        lambda: [belief.pack() for _ in range(calls)],
-        lambda: [scipy_fit(one, np.ones(tried)) for one in sorted_ for _ in range(calls // states)],
-    )
-    building, restoring, packing, fitting = times / calls  # of one SciPy fit
-    size = f"m={states} k={actions}, {tried} outcomes"
-    return [
-        ratio(f"building an Agent over one SciPy fit, {size}", building, fitting, 1.0, at_most=True),
-        ratio(f"Belief.unpack + Agent vs SciPy fits, {size}", states * fitting, restoring, 2.5),
-        ratio(f"Belief.pack over one SciPy fit, {size}", packing, fitting, 0.3, at_most=True),
-    ]
-
-
 def rows() -> list[Row]:
     """Measure everything in this file."""
     goals = {(5, 10): 800.0, (10, 20): 500.0, (50, 50): 350.0, (100, 20): 180.0}
     exacts = [exact(5, 10), exact(10, 20)]
     simulators = [row for size, goal in goals.items() for row in simulator(*size, goal)]
-    return [*simulators, *exacts, *informed(), many_actions(), agent(), *served()]
+    return [*simulators, *exacts, *informed(), many_actions(), agent()]

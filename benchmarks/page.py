@@ -53,13 +53,14 @@ def _machine(results: Results) -> str:
         f"Measured on {about['day']}: {in_words(about)} The version of lpbandits is that of the last release before "
         "the measurement. mabby declares numpy < 2; it is installed nevertheless and works."
     ]
+    at: dict[str, list[str]] = {}
     for group, found in results.groups.items():
-        own = found.get("about")
-        day = own["day"] if own else found.get("day", about["day"])
-        if own:
-            parts.append(f"`{group}` was measured on {day}: {in_words(own)}")
-        elif day != about["day"]:
-            parts.append(f"`{group}` was measured on {day}.")
+        own, day = found.get("about"), found.get("day", about["day"])
+        if own or day != about["day"]:
+            machine = f"{own['day']}: {in_words(own)}" if own else f"{day}."
+            at.setdefault(machine, []).append(f"`{group}`")
+    for machine, measured in at.items():
+        parts.append(f"{', '.join(measured)} {'was' if len(measured) == 1 else 'were'} measured on {machine}")
     absent = [group for group in SECTIONS if group not in results.groups]
     if absent:
         names = ", ".join(f"`{group}`" for group in absent)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from benchmarks import sections_scale
+from benchmarks.agents import RESTORE
 from benchmarks.bend import through
 from benchmarks.charts import burns_in
 from benchmarks.markdown import Records, figure, missing, pivot, small, table, times
@@ -267,9 +268,23 @@ Parts of the time of an `Agent` of lpbTS, compiled before, in the fastest of {ST
 """
 
 
+def agents(results: Results) -> str:
+    records = results.table("agents")
+    ours = next(float(one["µs"]) for one in records if one["what"] == RESTORE)
+    rows = [[one["what"], seconds(float(one["µs"]) * 1e-6), f"{float(one['µs']) / ours:.2g}×"] for one in records]
+    return f"""
+A [service](agent.md#a-service-with-millions-of-people) that keeps one packed belief per person builds an agent for each
+request. lpbTS with 8 states and 50 actions; the person has ten outcomes, of ten actions. The ratio is to restoring the
+agent. SciPy's fits are those of `scipy.optimize.isotonic_regression`, without any checks or an agent.
+
+{table(["", "time", "ratio"], rows)}
+"""
+
+
 SECTIONS: dict[str, tuple[str, Callable[[Results], str]]] = {
     "thompson": ("Gaussian Thompson sampling", thompson),
     "growth": ("lpbTS: time by size", growth),
+    "agents": ("An agent for each request", agents),
     "bradley_terry": ("Bradley-Terry", bradley_terry),
     "references": ("Recommenders", references),
     "fit": ("A complete fit", sections_scale.fit),

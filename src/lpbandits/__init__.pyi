@@ -17,6 +17,7 @@ from .data import spill_ratings as spill_ratings
 from .data.histories import Histories as Histories
 from .decisions.decide import Decisions as Decisions
 from .decisions.decide import decide as decide
+from .errors import CovariateWarning as CovariateWarning
 from .errors import FileFormatError as FileFormatError
 from .errors import InvalidInput as InvalidInput
 from .errors import LockInWarning as LockInWarning

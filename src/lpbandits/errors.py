@@ -127,6 +127,20 @@ class NoiseWarning(UserWarning):
     """
 
 
+class CovariateWarning(UserWarning):
+    """A person has a level of a covariate that the model does not know; it counts as missing.
+
+    >>> from lpbandits import CovariateModel, PreferenceModel
+    >>> import warnings
+    >>> sex = CovariateModel(["sex"], ["text"], [["f", "m"]], [0], [1], [0, 0], [[1.0, 0, 0], [0, 1.0, 0]], 0.5)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     prior = PreferenceModel([[0, 1], [1, 0]], covariates=sex).prior_for({"sex": "x"})
+    >>> print(caught[0].message)
+    levels of covariates that the model does not know count as missing: sex has 'x' (1); correct them, or fit the ...
+    """
+
+
 class ResourceError(LpbError, RuntimeError):
     """The system or a library failed: out of memory, a disk error, an error of a dependency (its `__cause__`).
 

@@ -39,6 +39,9 @@ FIELDS = (
 )
 """Fields of a model besides its records, `provenance` and `evaluation`."""
 
+NOT_IN_BELIEFS = ("names", "state_names", "covariates")
+"""Fields that an evidence must not read, so that beliefs survive their change; a prior from covariates is in them."""
+
 ALWAYS_STORED = ("means", "utilities")
 """Optional fields of version 1, which are stored even if they are None."""
 
@@ -339,6 +342,11 @@ class PreferenceModel(Charted):
     def sha256(self) -> str:
         """Hash of the content, equal for equal models."""
         return str(self.to_dict()["sha256"])
+
+    @cached_property
+    def numbers_sha256(self) -> str:
+        """Hash of the fields on which beliefs depend: not `NOT_IN_BELIEFS`, and no record such as the provenance."""
+        return digest({name: _plain(getattr(self, name)) for name in FIELDS if name not in NOT_IN_BELIEFS})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PreferenceModel) and self.sha256 == other.sha256

@@ -156,6 +156,8 @@ def read_orderings(orderings: Any, actions: Any = None, tiers: Any = None) -> Or
     Orderings(rows=array([[0, 1, 2],
            [2, 0, 1]]), tiers=((1, 2), (1, 1, 1)), labels=('tea', 'jam', 'egg'))
     """
+    if _is_one(orderings):
+        raise validate.invalid("orderings", "a list of orderings", orderings, "put the one ordering in a list")
     listed = [list(row) for row in orderings] if _is_nested(orderings) else orderings
     if listed is orderings:
         rows = as_rows(orderings)
@@ -187,6 +189,18 @@ def _is_nested(orderings: Any) -> bool:
     if not isinstance(orderings, list | tuple) or not all(isinstance(row, list | tuple) for row in orderings):
         return False
     return any(isinstance(part, str | list | tuple) for row in orderings for part in row)
+
+
+def _is_one(orderings: Any) -> bool:
+    """Return whether orderings are a single ordering: a list of labels, or of labels and tiers.
+
+    >>> _is_one([["tea", "jam"], "egg"]), _is_one([["tea", "jam", "egg"]])
+    (True, False)
+    """
+    if not isinstance(orderings, list | tuple):
+        return False
+    parts = [isinstance(part, list | tuple) for part in orderings]
+    return any(isinstance(part, str) for part in orderings) or (any(parts) and not all(parts))
 
 
 def _as_group(part: Any, state: int) -> list[Any]:

@@ -222,7 +222,8 @@ def test_explanations_as_values_text_and_json() -> None:
     assert unlikely.means == {"rest": 2.0, "drug A": 2.0, "drug B": 2.0}
     assert unlikely.active == 1
     np.testing.assert_allclose(likely.probability, 1 / (1 + np.exp(-0.75)))  # residuals 2·½² + 1² over 2σ²
-    assert str(explanation).startswith("tried: rest 1.5 (×2), drug B 3 (×1)\nstate 1: 67.9%  drug B 3 > rest 1.5")
+    assert str(explanation).startswith("tried: rest 1.5 (×2), drug B 3 (×1)\nprobability of each state (optimistic):\n")
+    assert "\nstate 1: 67.9%  drug B 3 > rest 1.5\n" in str(explanation)
     content = json.loads(json.dumps(explanation.to_dict()))
     assert content["tried"] == [
         {"action": "rest", "count": 2, "mean": 1.5},

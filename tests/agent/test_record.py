@@ -68,18 +68,35 @@ def test_decide_for_duels(name: str) -> None:
     assert Agent.from_json(one.to_json()).decisions == one.decisions
 
 
-def test_a_decision_can_be_repeated() -> None:
-    agent = agent_for(noise=1.0)
+@pytest.mark.parametrize("prior", [None, [0.2, 0.8]])
+def test_a_decision_can_be_repeated_from_its_record(prior: Any) -> None:
+    agent = Agent(lpb.LpbTS(MODEL, noise=1.0), seed=7, person="ann", prior=prior)
     rng = np.random.default_rng(1)
     for i in range(12):
         decision = agent.decide(ALLOWED[i % 3])
         if i % 4:
             agent.tell(reward=float(rng.normal()), decision=decision)
-    for decision in (record.decision for record in agent.decisions):
-        again = Agent(agent.policy, seed=decision.seed, person=decision.person, asked=decision.asked)
+    for decision in (Decision.from_dict(json.loads(json.dumps(one.decision.to_dict()))) for one in agent.decisions):
+        settings: dict[str, Any] = {name: getattr(decision, name) for name in ("seed", "person", "asked", "prior")}
+        again = Agent(agent.policy, **settings)
         for outcome in agent.outcomes[: decision.rounds]:
             again.tell(*outcome)
         assert again.decide(list(decision.allowed)) == decision
+
+
+def test_only_a_prior_that_is_not_the_models_is_in_the_record() -> None:
+    policy = lpb.LpbTS(MODEL, noise=1.0)
+    for prior in (None, MODEL.prior):
+        decision = Agent(policy, seed=7, prior=prior).decide()
+        assert decision.prior is None
+        assert "prior" not in decision.to_dict()
+    agent = Agent(policy, seed=7, prior=[0.2, 0.8])
+    assert agent.decide().prior == (0.2, 0.8)
+    assert json.loads(agent.to_json())["decisions"][0]["prior"] == [0.2, 0.8]
+    assert Agent.from_json(agent.to_json()).decisions == agent.decisions
+    before = json.loads(agent.to_json())["decisions"][0]  # as a version without the field wrote it
+    del before["prior"]
+    assert Agent.from_json(altered(agent, decisions=[before])).pending[0].prior is None
 
 
 def test_recommended_given_and_reward_are_kept_apart() -> None:
@@ -257,6 +274,9 @@ def saved(**changes: Any) -> str:
         (saved(probabilities=[["rest", 1.5]]), "probability must be"),
         (saved(probabilities=[["rest"]]), "incomplete|invalid"),
         (saved(rounds=-1), "rounds must be"),
+        (saved(prior=[0.5, 0.4]), "prior must sum to 1"),
+        (saved(prior=["x", 1]), "prior must|incomplete|invalid"),
+        (saved(prior=0.5), "incomplete"),
         (saved(policy=3), "policy must be"),
         (saved(model_sha256=None), "model_sha256 must be"),
         (altered(told(), asked=2), "another agent"),

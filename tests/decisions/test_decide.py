@@ -75,9 +75,7 @@ def assert_equals_agents(
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lpb.errors.LockInWarning)
-        decisions = decide(
-            policy, past, allowed=allowed, exclude_seen=exclude_seen, priors=priors, seed=SEED, threads=1
-        )
+        decisions = decide(policy, past, allowed=allowed, exclude_seen=exclude_seen, prior=priors, seed=SEED, threads=1)
     labels = policy.model.actions
     for n, agent in enumerate(agents_of(policy, past, priors)):
         free = allowed_for(agent, allowed, exclude_seen)
@@ -174,7 +172,7 @@ def test_decisions_with_priors_equal_those_of_agents(case: Case) -> None:
     priors = {label: rows[n] for n, label in enumerate(LABELS) if n % 3}
     if not policy.evidence.latent:
         with pytest.raises(lpb.NotSupported, match="priors"):
-            decide(policy, past, priors=priors)
+            decide(policy, past, prior=priors)
         return
     assert_equals_agents(policy, past, None, False, priors)
 
@@ -184,12 +182,12 @@ def test_decisions_with_priors_do_not_depend_on_pieces_threads_or_processes(monk
     policy, past = lpb.LpbTS(model, noise=1.0), sample_histories(GAUSSIAN[0], model)
     rows = personal_priors(len(LABELS), 4)
     priors = dict(zip(LABELS, rows, strict=True))
-    expected = decide(policy, past, priors=priors, seed=SEED).table()
+    expected = decide(policy, past, prior=priors, seed=SEED).table()
     assert not expected.equals(decide(policy, past, seed=SEED).table())
     monkeypatch.setattr("lpbandits.decisions.engine.PRIOR_CELLS", 20)
     monkeypatch.setattr("lpbandits.decisions.engine.THREAD_PEOPLE", 1)
     for settings_ in ({"threads": 3}, {"jobs": 2}):
-        assert decide(policy, past, priors=priors, seed=SEED, **settings_).table().equals(expected)  # type: ignore[arg-type]
+        assert decide(policy, past, prior=priors, seed=SEED, **settings_).table().equals(expected)  # type: ignore[arg-type]
 
 
 def test_an_impossible_exploration_floor_raises() -> None:

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import lpbandits as lpb
+from lpbandits.cli import app
 from lpbandits.decisions.files import decide_file
 from lpbandits.policies.choose import choose_policy
-from tests.cli.invoke import json_output, output
+from tests.cli.invoke import error_of, json_output, output
 from tests.conftest import taste_for
 from tests.decisions.test_files import MODEL, by_file, by_library, outcomes
 
@@ -36,11 +38,11 @@ def test_files_with_priors_equal_the_library_and_agents(tmp_path: Path, rows: in
     if long:
         table = table.unpivot(index="person", variable_name="state", value_name="probability")
     table.write_csv(tmp_path / "priors.csv")
-    decisions, summary = by_file(tmp_path, FRAME, priors=tmp_path / "priors.csv", rows=rows)
+    decisions, summary = by_file(tmp_path, FRAME, prior=tmp_path / "priors.csv", rows=rows)
     assert (summary.with_prior, summary.unknown_priors) == (30, 2)
     priors = {person: ROWS[n] for n, person in enumerate(PEOPLE) if n >= 10}
-    assert decisions.equals(by_library(FRAME, priors=priors))
-    assert decisions.equals(by_library(FRAME, priors=table))
+    assert decisions.equals(by_library(FRAME, prior=priors))
+    assert decisions.equals(by_library(FRAME, prior=table))
     assert decisions.head(10).equals(by_library(FRAME).head(10))
     assert not decisions.equals(by_library(FRAME))
 
@@ -51,12 +53,10 @@ def test_covariates_of_the_people_give_their_priors(tmp_path: Path) -> None:
     decisions, summary = by_file(tmp_path, FRAME, OLD, people=tmp_path / "people.csv")
     assert summary.with_prior == len(PEOPLE)
     priors = {row["user"]: OLD.prior_for({"age": row["age"]}) for row in people.iter_rows(named=True)}
-    assert decisions.equals(by_library(FRAME, OLD, priors=priors))
+    assert decisions.equals(by_library(FRAME, OLD, prior=priors))
     assert decisions.equals(by_library(FRAME, OLD, people=people))
     first = {PEOPLE[0]: [0.0, 1.0, 0.0]}
-    assert by_library(FRAME, OLD, priors=first, people=people).equals(
-        by_library(FRAME, OLD, priors={**priors, **first})
-    )
+    assert by_library(FRAME, OLD, prior=first, people=people).equals(by_library(FRAME, OLD, prior={**priors, **first}))
 
 
 @pytest.mark.parametrize("model", [MODEL, OLD.replace(covariates=None), OLD])
@@ -74,7 +74,7 @@ def test_policies_without_states_refuse_priors_and_ignore_covariates(tmp_path: P
     FRAME.write_csv(tmp_path / "history.csv")
     chosen = choose_policy(model, "taste")
     with pytest.raises(lpb.NotSupported, match=r"priors.*has none"):
-        decide_file(chosen, tmp_path / "history.csv", priors=tmp_path / "priors.csv")
+        decide_file(chosen, tmp_path / "history.csv", prior=tmp_path / "priors.csv")
     with_people = decide_file(chosen, tmp_path / "history.csv", people=tmp_path / "people.csv")
     assert with_people.with_prior == 0
     assert with_people.first.equals(decide_file(chosen, tmp_path / "history.csv").first)
@@ -104,3 +104,37 @@ def test_priors_need_a_policy_with_states(tmp_path: Path) -> None:
     assert choose_policy(fitted, states=True).name == "lpbts"
     content = json_output("decide", "--model", model, history, "--prior", priors)
     assert (content["policy"], content["with_prior"]) == ("lpbts", len(WIDE))
+
+
+def test_decimal_commas_of_both_tables_follow_the_option(tmp_path: Path) -> None:
+    model, history, people, priors = (tmp_path / name for name in ("m.json", "history.csv", "people.csv", "priors.csv"))
+    OLD.save(model)
+    history.write_text("person;action;reward\n" + f"{PEOPLE[0]};{OLD.actions[0]};1,5\n")
+    people.write_text(f"person;age\n{PEOPLE[0]};41,5\n{PEOPLE[1]};30,0\n")
+    priors.write_text(f"person;0;1;2\n{PEOPLE[1]};0,25;0,75;0,0\n")
+    arguments: list[Any] = ["decide", "--model", model, history, "--policy", "lpbts", "--decimal-comma"]
+    output(*arguments, "--people", people, "--prior", priors, "--out", tmp_path / "out.csv")
+    found = pl.read_csv(tmp_path / "out.csv")["probability"].to_list()
+    starts: list[dict[str, Any]] = [{"covariates": {"age": 41.5}}, {"prior": [0.25, 0.75, 0.0]}]
+    for n, start in enumerate(starts):
+        agent = lpb.Agent(lpb.policy(OLD, "lpbts"), seed=0, person=PEOPLE[n], asked=1 - n, **start)
+        if n == 0:
+            agent.tell(OLD.actions[0], 1.5)
+        np.testing.assert_allclose(found[n], agent.probabilities()[OLD.index[agent.ask()]], rtol=1e-12)
+    history.write_text(f"person;action;reward\n{PEOPLE[0]};{OLD.actions[0]};1\n")
+    for option, table, words in (("--people", people, "'age' is '41,5'"), ("--prior", priors, "'0' must be a prob")):
+        error = str(error_of(*arguments[:-1], option, table))
+        assert words in error
+        assert "read decimal commas in all tables (--decimal-comma)" in error
+
+
+def test_the_command_notes_unknown_levels_once(tmp_path: Path) -> None:
+    model, history, people = (tmp_path / name for name in ("m.json", "history.csv", "people.csv"))
+    sex = lpb.CovariateModel(["sex"], ["text"], [["f", "m"]], np.zeros(1), np.ones(1), np.zeros(3), np.eye(3), 0.9)
+    MODEL.replace(covariates=sex).save(model)
+    FRAME.write_csv(history)
+    people.write_text("person,sex\n" + "".join(f"{person},{'fmxx'[person % 4]}\n" for person in PEOPLE))
+    arguments = ["decide", "--model", model, history, "--people", people]
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == 0
+    assert result.stderr.count("count as missing: sex has 'x' (20)") == 1

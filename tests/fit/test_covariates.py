@@ -88,10 +88,32 @@ def test_missing_and_rare_and_unknown_values() -> None:
     share = np.array([0.5, 0.5])
     assert model.prior_for({"drink": "tea"}, share)[1] > 0.9
     assert model.prior_for({"age": 41.0}, share)[0] > 0.8
-    np.testing.assert_array_equal(
-        model.prior_for({"drink": "rare", "age": 41.0}, share), model.prior_for({"drink": "new", "age": 41.0}, share)
-    )
+    assert report.rare == {"drink": 5}
+    assert any("drink counts as missing for 5 people" in text for text in report.warnings())
+    for level in ("rare", "new"):
+        with pytest.warns(lpb.CovariateWarning, match=f"drink has '{level}'"):
+            prior = model.prior_for({"drink": level, "age": 41.0}, share)
+        np.testing.assert_array_equal(prior, model.prior_for({"age": 41.0}, share))
     np.testing.assert_array_equal(model.prior_for({}, share), share)
+
+
+def test_columns_of_ids_are_not_used() -> None:
+    z = np.arange(200) % 2
+    columns = {
+        "code": [f"c{n if n > 40 else 0}" for n in range(200)],  # one level is frequent
+        "record id": [1000 + 7 * n for n in range(200)],
+        "number": range(500, 700),
+        "site id": np.arange(200) % 5,
+        "steps": [1000 + 7 * n for n in range(200)],
+    }
+    _, report = fitted(columns, z)
+    assert set(report.columns) == {"site id", "steps"}
+    assert "distinct, as ids and names" in report.left_out["code"]
+    for name in ("record id", "number"):
+        assert "whole numbers, as ids" in report.left_out[name]
+    assert [text.partition(":")[0] for text in report.warnings()] == [
+        f"column {name} is not used" for name in ("code", "record id", "number")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,22 @@ def test_problems_of_a_table_with_a_row_per_action(rows: Any, message: str, tmp_
         lpb.model_from_experts(path)
 
 
+@pytest.mark.parametrize("bare", ["0.3", "30"])
+def test_shares_all_have_a_percent_sign_or_none(bare: str, tmp_path: Path) -> None:
+    path = tmp_path / "experts.csv"
+    text = "expert,share,ordering\nann,%s,tea > jam\nbo,%s,jam > tea\n"
+    path.write_text(text % ("40%", bare))
+    with pytest.raises(InvalidInput, match=rf"line 3: share '{bare}' has no %, but '40%' \(line 2\) has; write all"):
+        lpb.model_from_experts(path)
+    for shares in (("40%", "10 %"), ("40", "10"), ("0.8", "0.2")):
+        path.write_text(text % shares)
+        np.testing.assert_allclose(lpb.model_from_experts(path).prior, [0.8, 0.2])
+    long = "expert,action,rank,share\nann,tea,1,40%\nann,jam,2,40%\nbo,tea,2,{0}\nbo,jam,1,{0}\n"
+    path.write_text(long.format(bare))
+    with pytest.raises(InvalidInput, match=rf"line 4: share '{bare}' has no %"):
+        lpb.model_from_experts(path)
+
+
 @pytest.mark.parametrize(
     ("frame", "message"),
     [

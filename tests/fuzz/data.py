@@ -169,7 +169,7 @@ DECISIONS = calls(
             one_of("['tea']", "['jam', 7, 'jam']", "{'ann': ['tea'], 3: []}", "{}", "{'ann': 3}"),
             listed(mostly(ACTIONS), anything()),
         ),
-        priors=PRIORS,
+        prior=PRIORS,
         people=PEOPLE_TABLES,
         threads=one_of("1", "2"),
         progress=one_of("None", "print"),

@@ -10,7 +10,7 @@ import pytest
 import lpbandits as lpb
 from lpbandits.data.columns.cells import BLANKS
 from lpbandits.model_parts.covariates import MISSING
-from lpbandits.people.covariates import CovariateTable, covariate_priors
+from lpbandits.people.covariates import MAX_COVARIATES, CovariateTable, covariate_priors
 
 SETTINGS: dict[str, Any] = {
     "columns": ["age", "sex", "member"],
@@ -26,7 +26,7 @@ COVARIATES = lpb.CovariateModel(**SETTINGS)
 MODEL = lpb.PreferenceModel([[0, 1], [1, 0]], prior=[0.6, 0.4], covariates=COVARIATES)
 PEOPLE: list[dict[str, Any]] = [
     {"person": "ann", "age": 41.0, "sex": "f", "member": True},
-    {"person": "bo", "age": None, "sex": "x", "member": False},
+    {"person": "bo", "age": None, "sex": "m", "member": False},
     {"person": "cy", "age": 400.0, "sex": None, "member": None},
     {"person": "di", "age": None, "sex": None, "member": None},
 ]
@@ -54,6 +54,64 @@ def test_a_table_gives_the_priors_of_its_people_one_by_one(form: str, tmp_path: 
         agent = lpb.Agent(lpb.LpbTS(MODEL), seed=0, covariates=covariates)
         np.testing.assert_array_equal(agent.posterior, rows[p])
     assert rows[3].tolist() == MODEL.prior.tolist()
+
+
+def test_unknown_levels_are_missing_with_one_warning() -> None:
+    frame = pl.DataFrame({"person": range(5), "sex": ["f", "M", "M", "x", None], "member": ["1", "0", "", "", ""]})
+    with pytest.warns(lpb.CovariateWarning) as caught:
+        rows = covariate_priors(frame, MODEL).rows
+    assert len(caught) == 1
+    for words in ("count as missing", "sex has 'M' (2), 'x' (1) (did you mean 'm'?)", "correct them"):
+        assert words in str(caught[0].message)
+    known = covariate_priors(frame.with_columns(sex=pl.Series(["f", None, None, None, None])), MODEL).rows
+    np.testing.assert_array_equal(rows, known)
+    np.testing.assert_array_equal(rows[3], MODEL.prior)
+    with pytest.warns(lpb.CovariateWarning, match=r"sex has 'x' \(1\)") as caught:
+        agent = lpb.Agent(lpb.LpbTS(MODEL), seed=0, covariates={"sex": "x"})
+    np.testing.assert_array_equal(agent.prior, MODEL.prior)
+    many = pl.DataFrame({"person": range(6), "sex": list("abbcde")})
+    with pytest.warns(lpb.CovariateWarning, match=r"'b' \(2\), 'a' \(1\), 'c' \(1\) and 2 more"):
+        covariate_priors(many, MODEL)
+    unused = MODEL.replace(covariates=lpb.CovariateModel(**{**SETTINGS, "factor": 0.0}))
+    assert covariate_priors(many, unused).rows.tolist() == [MODEL.prior.tolist()] * 6  # no warning
+
+
+def test_dates_are_left_out_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(
+        "person,born,seen,visit,born_year,note\n"
+        "ann,1980-01-02,2.1.80,2024-05-01T12:00Z,1980,1-2 pills\n"
+        "bo,,31/12/1999,2024-05-01 09:30,1999,2.5.1\n"
+    )
+    table = CovariateTable.read(path)
+    assert dict(table.kinds) == {"born_year": "number", "note": "text"}
+    assert set(table.left_out) == {"born", "seen", "visit"}
+    assert all("dates; give an age" in why for why in table.left_out.values())
+
+
+def test_too_many_columns_are_an_error() -> None:
+    frame = pl.DataFrame({"person": [1], **{f"x{i}": [0] for i in range(MAX_COVARIATES + 1)}})
+    with pytest.raises(lpb.InvalidInput, match=r"at most 100 columns of covariates, got 101; keep"):
+        CovariateTable.read(frame)
+    CovariateTable.read(frame.drop("x0"))
+    covariate_priors(frame.rename({"x0": "age"}), MODEL)  # only the columns of the model are read
+
+
+@pytest.mark.parametrize("ages", [["41,5", "38,25"], ["41,5", "38"], ["1.041,5", "38,0"], ["41.5", "38,5"]])
+def test_decimal_commas_are_an_error_with_a_remedy_that_works(ages: list[str], tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("person;age\n" + "".join(f"{n};{age}\n" for n, age in enumerate(ages)))
+    first = next(age for age in ages if "," in age)
+    plain = first.replace(".", "").replace(",", ".")
+    words = (
+        rf"'age' is '{first}', not a number .*write {plain}, or read decimal commas in all tables \(--decimal-comma\)"
+    )
+    for call in (CovariateTable.read, lambda path: covariate_priors(path, MODEL)):
+        with pytest.raises(lpb.InvalidInput, match=words):
+            call(tmp_path / "people.csv")
+    if "41.5" not in ages:
+        table = CovariateTable.read(tmp_path / "people.csv", decimal_comma=True)
+        assert dict(table.kinds) == {"age": "number"}
+        assert len(covariate_priors(tmp_path / "people.csv", MODEL, decimal_comma=True).rows) == 2
 
 
 def test_columns_that_the_model_lacks_are_ignored_and_those_of_the_table_are_missing() -> None:

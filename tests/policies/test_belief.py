@@ -17,9 +17,10 @@ from lpbandits.agent import Agent
 from lpbandits.errors import FileFormatError, InvalidInput
 from lpbandits.kernels import layout
 from lpbandits.kernels.calls import possible
+from lpbandits.model import FIELDS
 from lpbandits.typing import FloatArray
 from tests import naive
-from tests.conftest import CASES, Case, agent_after, model_for, random_orderings
+from tests.conftest import CASES, Case, agent_after, model_for, random_orderings, taste_for
 
 pytestmark = pytest.mark.jitless
 
@@ -86,6 +87,58 @@ def test_a_belief_is_refused_for_other_evidence_noise_or_model(other: lpb.Policy
         lpb.Belief.unpack(other, belief.pack())
     with pytest.raises(InvalidInput, match="another model, evidence or noise"):
         Agent(other, seed=0, belief=belief)
+
+
+DISPLAY: dict[str, Any] = {
+    "names": ["Rest", "Tea", "Jam"],
+    "state_names": ["calm", "busy"],
+    "covariates": lpb.CovariateModel(["x"], ["number"], [[]], np.zeros(1), np.ones(1), np.zeros(2), np.eye(2), 0.5),
+    "provenance": {"by": "hand"},
+    "evaluation": {"score": 1},
+}
+"""Fields of a model that do not enter a belief."""
+
+NUMBERS: dict[str, Any] = {
+    "actions": ["rest", "drug B", "drug A"],
+    "orderings": [[0, 1, 2], [2, 0, 1]],
+    "prior": [0.3, 0.7],
+    "means": [[3.0, 2.0, 1.5], [1.0, 2.0, 3.0]],
+    "utilities": [[0.9, 0.5, 0.2], [0.2, 0.3, 0.8]],
+    "errors": np.full((2, 3), 0.1),
+    "taste": taste_for(3),
+    "noise": 2.0,
+    "popular": [2, 1, 0],
+    "tiers": [[1, 2], [3]],
+    "rewards": "gaussian",
+    "reward_range": [0, 5],
+    "lower_is_better": True,
+}
+"""The other fields."""
+
+
+def test_a_packed_belief_survives_other_display_names() -> None:
+    assert {*DISPLAY, *NUMBERS} == {*FIELDS, "provenance", "evaluation"}  # a new field belongs to one of them
+    before = lpb.LpbTS(MODEL, noise=1.0)
+    data = agent_after(before, OUTCOMES).belief.pack()
+    for name, value in DISPLAY.items():
+        after = lpb.LpbTS(MODEL.replace(**{name: value}), noise=1.0)
+        belief = lpb.Belief.unpack(after, data)
+        assert belief.pack() == data, name
+        moved, same = Agent(after, seed=7, belief=belief), Agent(before, seed=7, belief=lpb.Belief.unpack(before, data))
+        assert [moved.ask() for _ in range(20)] == [same.ask() for _ in range(20)]
+    for name, value in NUMBERS.items():
+        more = {"means": None} if name in {"orderings", "tiers"} else {}
+        other = lpb.LpbTS(MODEL.replace(**more).replace(**{name: value}), noise=1.0)
+        with pytest.raises(FileFormatError, match="another model, evidence or noise"):
+            lpb.Belief.unpack(other, data)
+
+
+def test_bytes_that_name_the_whole_model_are_read() -> None:
+    policy = lpb.LpbTS(MODEL, noise=1.0)
+    data = agent_after(policy, OUTCOMES).belief.pack()
+    rest = policy.former_belief_id + data[16:]
+    assert lpb.Belief.unpack(policy, data[:4] + struct.pack("<I", zlib.crc32(rest)) + rest).pack() == data
+    assert policy.former_belief_id != policy.belief_id
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -7,8 +7,11 @@ import pytest
 
 import lpbandits as lpb
 from lpbandits.errors import InvalidInput
+from lpbandits.kernels import layout
 from lpbandits.model import PreferenceModel
+from tests import naive
 from tests.conftest import agent_after
+from tests.policies.test_rules import draw_at
 
 
 @pytest.mark.parametrize(("factor", "left"), [(0.999, [0.5, 0.5]), (1.001, [0.0, 1.0])])
@@ -30,6 +33,28 @@ def test_without_a_possible_state_all_return_and_the_policy_plays_as_ucb_top() -
     history = [(0, 1.0), (1, 9.0), (2, 2.0)]
     agents = [agent_after(policy, history) for policy in (lpb.LpbOrderUcb(model), lpb.UCB(model, top=True))]
     assert [agent.ask() for agent in agents] == [2, 2]
+
+
+@pytest.mark.parametrize("tiers", [False, True])
+def test_plays_equal_the_twin_with_some_states_and_with_none_left(tiers: bool) -> None:
+    """With little noise most histories drop states; those of random rewards often drop all."""
+    left: dict[str, int] = {"all": 0, "some": 0, "none": 0}
+    for seed in range(150):
+        rng = np.random.default_rng([seed, 8])
+        rows = [[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]]
+        sizes = [[1, 2, 1], [2, 1, 1], [1, 1, 2]] if tiers else None
+        model = PreferenceModel(rows, tiers=sizes, prior=[0.5, 0.3, 0.2])
+        truth = -rng.permutation(model.ranks[rng.integers(3)]) if seed % 2 else -model.ranks[rng.integers(3)]
+        actions = rng.integers(0, 4, rng.integers(1, 12)).tolist()
+        history = [(a, float(truth[a] + 0.1 * rng.normal())) for a in actions]
+        policy = lpb.LpbOrderUcb(model, noise=0.1)
+        agent = agent_after(policy, history)
+        np.testing.assert_array_equal(agent.posterior, naive.order_bounds(model.ranks, model.prior, history, 0.1))
+        allowed = sorted(rng.permutation(4)[: rng.integers(1, 5)].tolist())
+        assert agent.ask(allowed) in naive.actions_of(policy, "gaussian", history, allowed, draw_at(0, 0, 0))
+        scores = agent.belief.states[layout.SCORE]
+        left["none" if (scores < 0).all() else "all" if (scores == 0).all() else "some"] += 1
+    assert min(left.values()) > 10
 
 
 def test_untried_actions_come_first_in_the_order_of_the_prior() -> None:

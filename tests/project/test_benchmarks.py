@@ -27,6 +27,7 @@ with mock.patch.dict(os.environ):  # benchmarks limit BLAS to one thread
     from benchmarks import __main__ as program
     from benchmarks import beyond, bradley_terry, charts, missed, page, peers, readme, references, results, thompson
     from benchmarks.beaten import found as faster_peers
+    from benchmarks.machine import in_words
     from benchmarks.measure import Measured, Row, Table
     from benchmarks.recovery import contest
     from benchmarks.thompson_players import EXACT
@@ -87,7 +88,7 @@ def test_the_lock_of_the_peers_contains_the_lock_of_the_package() -> None:
     locked = set(pinned.findall(lock))
     assert set(pinned.findall((ROOT / "requirements.lock").read_text("utf-8"))) <= locked, "run `make lock`"
     assert set(peers.PEERS.values()) <= {name for name, _ in locked}
-    assert "http" not in lock
+    assert "://" not in lock
 
 
 def test_a_missing_peer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,6 +119,16 @@ def test_results_are_stored_by_group_and_machine(tmp_path: Path) -> None:
     assert written.groups["one"]["rows"][0]["met"] is False
     assert written.groups["one"]["about"]["processor"] == "one"
     assert "about" not in written.groups["two"]
+
+
+def test_groups_of_one_run_are_described_together() -> None:
+    here, before = ({**MACHINE, "day": day} for day in ("2026-03-04", "2026-01-02"))
+    empty: dict[str, Any] = {"rows": [], "tables": {}}
+    other = empty | {"day": "2026-01-02", "about": before}
+    text = page._machine(results.Results(here, {"core": empty, "start": other, "fit": other}))
+    assert [part for part in text.split("\n\n") if part.startswith("`")] == [
+        f"`start`, `fit` were measured on 2026-01-02: {in_words(before)}"
+    ]
 
 
 def test_a_group_that_fails_does_not_stop_the_others(capsys: pytest.CaptureFixture[str]) -> None:

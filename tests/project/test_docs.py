@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from lpbandits.cli import app
 
@@ -15,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 READ = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-RUN = ("index.md", "agent.md", "notebooks.md", "scale.md", "theory.md")
+RUN = ("index.md", "agent.md", "notebooks.md", "scale.md", "theory.md", "tutorial.md")
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined] # the app is a group of commands
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -119,6 +120,9 @@ def test_every_page_is_reachable_from_the_index() -> None:
 def test_python_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # an example may write files
     text = (DOCS / name).read_text(encoding="utf-8")
+    for line in re.findall(r"^    lpb (.*)$", text, re.MULTILINE) if name == "tutorial.md" else []:
+        done = CliRunner().invoke(app, shlex.split(line))
+        assert done.exit_code == 0, done.output
     names: dict[str, Any] = {}
     for block in BLOCK.finditer(text):
         code, line = block.group(1), text[: block.start(1)].count("\n")

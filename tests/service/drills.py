@@ -283,8 +283,7 @@ def _ended(load: Load, server: Server, faults: int, notes: str) -> Result:
 
 
 def _tracebacks(server: Server) -> list[str]:
-    errors = server.errors()
-    return [f"log: {errors[-1]}"] if any(line.startswith("Traceback") for line in errors) else []
+    return [f"log: {line}" for line in server.errors() if line.startswith("Traceback") or '"event": "bug"' in line]
 
 
 def _expect(load: Load, reply: Reply, status: int) -> None:

@@ -95,15 +95,7 @@ class Postgres:
     def start(self, *, timeout: float = 60) -> None:
         """Start the server, and wait until it answers."""
         settings = [part for setting in self._settings for part in ("-c", setting)]
-        command = [
-            str(self._binaries / "postgres"),
-            "-D",
-            self._data,
-            "-k",
-            str(self.folder),
-            "-c",
-            "listen_addresses=",
-        ]
+        command = [str(self._binaries / "postgres"), "-D", self._data, "-k", str(self.folder)]
         with (self.folder / "log").open("ab") as log:
             process = self._process = subprocess.Popen(
                 [*command, "-c", "listen_addresses=", "-c", "shared_buffers=32MB", *settings],

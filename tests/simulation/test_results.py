@@ -121,6 +121,14 @@ def test_the_note_says_over_what_intervals_are(draws: int, policies: list[str], 
     assert fixed.endswith("over people.")
 
 
+@pytest.mark.parametrize(("policies", "optimistic"), [(["lpbts", "mts"], True), (["mts"], False)])
+def test_the_note_says_which_probability_the_true_state_has(policies: list[str], optimistic: bool) -> None:
+    note = comparison_note(simulate(SyntheticWorld(states=2, actions=3), policies, people=2, rounds=3, draws=2))
+    assert "by the policy's own posterior" in note
+    assert "not P(best)" in note
+    assert ("optimistic for lpbTS" in note) == optimistic
+
+
 @pytest.mark.parametrize("name", ANYWHERE)
 def test_results_equal_those_of_a_rollout(name: str) -> None:
     results = simulate(WORLD, [name], people=4, rounds=ROUNDS, seed=3)

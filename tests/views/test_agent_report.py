@@ -51,6 +51,12 @@ def test_the_page_tells_what_was_recommended_given_and_open() -> None:
         assert fact in text
 
 
+def test_the_prior_of_the_person_is_stated_exactly() -> None:
+    policy = lpb.LpbTS(MODEL, noise=1.0)
+    assert "Prior of the person" not in text_of(lpb.Agent(policy, seed=7).report())
+    assert "Prior of the person: 0.1875, 0.8125." in text_of(lpb.Agent(policy, seed=7, prior=[0.1875, 0.8125]).report())
+
+
 def test_how_sure_follows_the_probability_of_the_best() -> None:
     agent = lpb.Agent(lpb.LpbTS(MODEL, noise=1.0), seed=7)
     words = []
@@ -62,7 +68,7 @@ def test_how_sure_follows_the_probability_of_the_best() -> None:
         words.append(text.partition("What is probably best ")[2].partition(f" {best}")[0])
         agent.tell("drug B", 3.0)
         agent.tell("rest", 1.5)
-    assert words[0] == "More likely than not"
+    assert words[0] == "Not clear yet; the first guess is", "at 50%"
     assert words[-1] == "Almost certainly"
 
 
@@ -157,7 +163,7 @@ def test_an_agent_without_outcomes_or_saved_without_them() -> None:
     assert "Nothing yet." in text
     assert text.count("Fewer than two actions were tried") == 1
     unsure = text_of(lpb.Agent(lpb.MUCB(MODEL), seed=7).report())
-    assert "More likely than not rest (50%)." in unsure
+    assert "Not clear yet; the first guess is rest (50%)." in unsure
     assert "state 0 possible 50%" in unsure
     assert "<svg" not in empty.report()
     short = lpb.Agent.from_json(told().to_json(outcomes=False))
@@ -174,3 +180,26 @@ def test_long_tables_are_cut() -> None:
     text = text_of(agent.report())
     assert text.count(f"The table shows {MAX_ROWS} of {k}.") == 2
     assert agent.report().count("<tr>") < 2 * MAX_ROWS + 20
+
+
+def test_the_page_says_which_probability_each_number_is() -> None:
+    optimistic = lpb.Agent(lpb.LpbTS(MODEL, noise=1.0), seed=7)
+    optimistic.decide()
+    text = text_of(optimistic.report())
+    assert "chance of being best" in text
+    assert "that of being recommended, not that of being best" in text
+    assert "now (optimistic)" in text
+    assert "It follows from the probabilities of the groups" not in text
+    assert "now (exact)" in text_of(lpb.Agent(lpb.LpbTS(MODEL, likelihood="marginal", noise=1.0), seed=7).report())
+    tiers = lpb.PreferenceModel([[["a", "b"], "c"], ["c", ["a", "b"]]])
+    told = text_of(lpb.Agent(lpb.LpbTS(tiers, noise=1.0), seed=7).report())
+    assert "It follows from the probabilities of the groups below. These are optimistic" in told
+    possible = text_of(lpb.Agent(lpb.LpbOrderUcb(tiers), seed=7).report())
+    assert "now at first" in possible
+
+
+def test_reasons_of_duels_are_shares_of_won_comparisons() -> None:
+    agent = lpb.Agent(lpb.LpbDuel(MODEL), seed=7)
+    agent.tell_duel("rest", "drug A")
+    text = text_of(agent.report())
+    assert "All shares of won comparisons are in this order, from rest (100%) to drug A (0%)." in text

@@ -62,6 +62,8 @@ SHOWN: dict[str, Callable[[], Any]] = {
     "agent of duels": lambda: agent_of(lpb.LpbDuel(MODEL)),
     "belief": lambda: agent_of(lpb.LpbTS(MODEL)).belief,
     "new belief": lambda: lpb.TS(MODEL).new_belief(),
+    "decision": lambda: agent_of(lpb.LpbTS(MODEL)).decide(),
+    "decision of a duel": lambda: agent_of(lpb.LpbDuel(MODEL)).decide(),
     "explanation": lambda: agent_of(lpb.LpbTS(MODEL)).explain(),
     "decisions": lambda: lpb.decide(lpb.LpbTS(MODEL), lpb.Histories.from_ratings(LOG, MODEL)),
 }
@@ -110,6 +112,16 @@ def test_html_is_small_escaped_and_has_no_colours(name: str) -> None:
         assert html_module.escape(EVIL).replace("&#x27;", "&#39;") in html or name == "evaluation"
     assert len(repr(thing)) < 300
     assert "array(" not in repr(thing)
+
+
+def test_tables_say_which_probability_they_have() -> None:
+    assert "probability (optimistic)" in made("agent")._repr_html_()
+    assert "probability (exact)" in agent_of(lpb.LpbTS(MODEL, likelihood="marginal"))._repr_html_()
+    assert "probability (approximate)" in made("agent of duels")._repr_html_()
+    assert all("P(played)" in made(name)._repr_html_() for name in ("decision", "decisions"))
+    assert "P(played)" not in made("decision of a duel")._repr_html_(), "duels have no exact ones"
+    assert "optimistic for lpbTS" in made("results")._repr_html_()
+    assert made("explanation").to_dict()["certainty"] == "optimistic"
 
 
 def test_html_has_the_numbers() -> None:

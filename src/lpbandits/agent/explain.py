@@ -28,7 +28,7 @@ class StateFit:
     Attributes
     ----------
     state, probability
-        The state and its posterior probability, by the policy's evidence (see `Agent.posterior`).
+        The state and its posterior probability, by the policy's evidence; `Explanation.certainty` says of what kind.
     means
         Expected reward of every action under this state, best first: the isotonic fit, with untried actions
         interpolated (in a tier with tried actions: their mean), or the known means; for duels, the share of other
@@ -76,6 +76,7 @@ class Explanation(Shown):
     >>> agent.tell(0, 1.0); agent.tell(1, 3.0)
     >>> print(agent.explain())
     tried: 0 1 (×1), 1 3 (×1)
+    probability of each state (optimistic):
     state 1: 73.1%  1 3 > 0 1
     state 0: 26.9%  0 = 1 2
     """
@@ -85,6 +86,8 @@ class Explanation(Shown):
     forecasts: dict[Label, Forecast] = field(default_factory=dict)
     lower_is_better: bool = False
     """Whether low rewards are good."""
+    certainty: str = ""
+    """What the probabilities of the states are: "exact", "optimistic" or "approximate", as `Evidence.certainty`."""
 
     def rank_key(self, mean: float) -> float:
         """Return the key that sorts the best mean reward first."""
@@ -93,6 +96,7 @@ class Explanation(Shown):
     def to_dict(self) -> Json:
         """Return the explanation as a JSON object."""
         return {
+            "certainty": self.certainty,
             "tried": [{"action": a, "count": n, "mean": mean} for a, (n, mean) in self.tried.items()],
             "states": [
                 {
@@ -115,6 +119,8 @@ class Explanation(Shown):
             "tried: "
             + (", ".join(f"{display(a)} {mean:.3g} (×{n})" for a, (n, mean) in self.tried.items()) or "nothing")
         ]
+        if self.states:
+            lines.append(f"probability of each state ({self.certainty}):")
         for state in self.states:
             blocks = " > ".join(
                 " = ".join(map(display, block)) + f" {state.means[block[0]]:.3g}" for block in state.blocks
@@ -158,7 +164,8 @@ def explain(policy: Policy, belief: Belief) -> Explanation:
         return Explanation(tried, (), forecasts, lower_is_better=lower)
     means = policy.expected(belief)
     states = [_state(policy, belief, z, means[z]) for z in range(len(means))]
-    return Explanation(tried, tuple(sorted(states, key=lambda state: -state.probability)), lower_is_better=lower)
+    by_probability = tuple(sorted(states, key=lambda state: -state.probability))
+    return Explanation(tried, by_probability, lower_is_better=lower, certainty=policy.evidence.certainty)
 
 
 def _numbers(policy: Policy) -> Callable[[Any], Any]:

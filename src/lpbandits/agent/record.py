@@ -6,10 +6,15 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from lpbandits import validate
 from lpbandits.agent.refusals import warn_of_lock_in
 from lpbandits.errors import InvalidInput, NotSupported
+from lpbandits.model_fields import as_prior
+from lpbandits.notebook import Shown
 from lpbandits.policies.belief import reading_saved
+from lpbandits.text import display, significant
 from lpbandits.typing import IntArray, Json, Label
 
 if TYPE_CHECKING:
@@ -19,17 +24,18 @@ Play: TypeAlias = Label | tuple[Label, Label]
 """An action, or the two actions of a duel."""
 
 
-@dataclass(frozen=True)
-class Decision:
+@dataclass(frozen=True, repr=False)
+class Decision(Shown):
     """One answered request for an action, with what is needed to repeat it.
 
-    An agent with this policy, model, seed and person, after `asked` asks and the first `rounds` outcomes, answers a
-    request for the `allowed` actions with `action`.
+    An agent with this policy, model, seed, person and prior, after `asked` asks and the first `rounds` outcomes,
+    answers a request for the `allowed` actions with `action`.
 
     Attributes
     ----------
     id
-        Text that identifies it: eight digits of a hash of seed and person, and `asked`. Its outcome has the same id.
+        Text that identifies it: eight digits of a hash of model, seed and person, and `asked`. Its outcome has the
+        same id.
     action
         The recommended action; for duels the two actions.
     allowed
@@ -43,6 +49,8 @@ class Decision:
         Those of the agent.
     policy, policy_sha256, model_sha256
         Kinds of the evidence and the rule, hash of all settings of the policy, and hash of the model.
+    prior
+        Probability of each state before the first outcome; None if it is the model's.
 
     Examples
     --------
@@ -52,6 +60,8 @@ class Decision:
     >>> decision = agent.decide()
     >>> decision.id, decision.action, decision.probability
     ('210a3eb9-0', 'drug B', 0.5)
+    >>> decision
+    <Decision 210a3eb9-0: drug B, P(played) 0.500>
     >>> decision.probabilities
     {'rest': 0.5, 'drug A': 0.0, 'drug B': 0.5}
     """
@@ -67,6 +77,7 @@ class Decision:
     policy: str
     policy_sha256: str
     model_sha256: str
+    prior: tuple[float, ...] | None = None
 
     @property
     def probabilities(self) -> dict[Label, float] | None:
@@ -78,18 +89,26 @@ class Decision:
         """Probability that `action` was chosen; None if the policy has no exact ones."""
         return None if self.positive is None else dict(self.positive).get(self.action, 0.0)  # type: ignore[arg-type] # duels have none
 
+    def __repr__(self) -> str:
+        play = " or ".join(map(display, self.action if isinstance(self.action, tuple) else (self.action,)))
+        chance = "" if self.probability is None else f", P(played) {significant(self.probability)}"
+        return f"<Decision {display(self.id)}: {play}{chance}>"
+
     def to_dict(self) -> Json:
         """Return the decision as a JSON object.
 
-        "probabilities" lists the action and the probability of each entry of `positive`.
+        "probabilities" lists the action and the probability of each entry of `positive`. "prior" is absent if it is
+        the model's.
         """
         out = {field.name: getattr(self, field.name) for field in fields(self)}
-        positive = out.pop("positive")
+        positive, prior = out.pop("positive"), out.pop("prior")
         out["action"] = list(self.action) if isinstance(self.action, tuple) else self.action
         out["allowed"] = list(self.allowed)
+        own = {} if prior is None else {"prior": list(prior)}
         return out | {
             "probability": self.probability,
             "probabilities": None if positive is None else [list(pair) for pair in positive],
+            **own,
         }
 
     @classmethod
@@ -151,11 +170,18 @@ def decided(agent: "Agent", allowed: Sequence[Label] | None) -> Decision:
         policy=f"{policy.evidence.kind} × {policy.rule.kind}",
         policy_sha256=policy.sha256,
         model_sha256=policy.model.sha256,
+        prior=own_prior(agent),
     )
     agent._decisions[decision.id] = decision
     if agent._locks_in and play in agent.belief.actions:
         warn_of_lock_in(policy, decision.action, stacklevel=4)
     return decision
+
+
+def own_prior(agent: "Agent") -> tuple[float, ...] | None:
+    """Return the prior of an agent's person; None if it is the model's."""
+    prior = agent.belief.prior
+    return None if prior is None or np.array_equal(prior, agent.policy.model.prior) else tuple(prior.tolist())
 
 
 def _positive(agent: "Agent", indices: IntArray) -> tuple[tuple[Label, float], ...] | None:
@@ -244,6 +270,9 @@ def _validated(content: Any) -> Json:
         action = first, second
     else:
         action = _among(known, play)
+    prior = content.get("prior")
+    if prior is not None:
+        prior = tuple(as_prior(prior, len(prior)).tolist())
     if positive is not None:
         positive = tuple((_among(known, a), validate.as_number(p, "probability", low=0, high=1)) for a, p in positive)
     return {
@@ -256,6 +285,7 @@ def _validated(content: Any) -> Json:
         "seed": seed,
         "person": person,
         **texts,
+        "prior": prior,
     }
 
 

@@ -79,7 +79,7 @@ def decide(
     threads: options.Threads = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Decide for each person of a history: the next action, its probability, the runner-up and a forecast.
+    """Decide for each person of a history: the next action, its chance to be played, the runner-up and a forecast.
 
     Example: `lpb decide --model model.json history.parquet --exclude-seen --out decisions.parquet`
     """
@@ -107,7 +107,7 @@ def decide(
             allowed=allowed,
             exclude_seen=exclude_seen,
             people=people,
-            priors=prior,
+            prior=prior,
             unknown=unknown,
             escape_formulas=escape_formulas,
             seed=seed,
@@ -123,13 +123,17 @@ def decide(
 
 
 def _show(summary: "Summary") -> None:
+    from lpbandits.views.tables import decision_headers
+
     if summary.out is None and summary.people:
         rows = [
             [significant(cell) if cell is None or isinstance(cell, float) else display(cell) for cell in row]
             for row in summary.first.rows()
         ]
         title = f"First {len(rows)} of {pluralize(summary.people, 'decision')} (--out writes all)"
-        print_table(title, summary.first.columns, rows, spare=("runner_up", "runner_up_name", "action"))
+        print_table(
+            title, decision_headers(summary.first.columns), rows, spare=("runner_up", "runner_up_name", "action")
+        )
         say("")
     rows = [[display(one["name"]), f"{one['people']:,}", f"{one['share']:.1%}"] for one in summary.chosen]
     title = f"{summary.decided:,} of {pluralize(summary.people, 'person', 'people')}, by {summary.policy}"

@@ -166,7 +166,7 @@ def fit(
 
 
 def _show_covariates(covariates: "Json | None") -> None:
-    """Print whether covariates help, and what was not used."""
+    """Print whether covariates help, and for how many people."""
     if covariates is None:
         return
     used = ", ".join(map(display, covariates["columns"])) or "none"
@@ -176,8 +176,6 @@ def _show_covariates(covariates: "Json | None") -> None:
     for what, count in counts.items():
         if count:
             say(f"  {what}: {count:,}")
-    for name, why in covariates["left_out"].items():
-        say(f"  column {display(name)} is not used: {display(why)}")
 
 
 def _show(result: "Fit", ratings: Path, time: str | None, out: Path | None, assignments: Path | None) -> None:

@@ -104,7 +104,7 @@ Missing = Annotated[str, typer.Option(help="Rows without a rating: **skip** and 
 LowerIsBetter = Annotated[
     bool, typer.Option("--lower-is-better", help="Low ratings are good, such as pain scores. The model remembers it.")
 ]
-DecimalComma = Annotated[bool, typer.Option("--decimal-comma", help="Read 4,5 as 4.5.")]
+DecimalComma = Annotated[bool, typer.Option("--decimal-comma", help="Read 4,5 as 4.5, in all tables.")]
 MinPerson = Annotated[int, typer.Option(help="Keep people with at least this many ratings.")]
 MinAction = Annotated[int, typer.Option(help="Then keep actions with at least this many ratings.")]
 UnpackLimit = Annotated[

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 
 from lpbandits import progress
-from lpbandits.errors import LockInWarning, NoiseWarning, StalledWarning, UncompiledWarning
+from lpbandits.errors import CovariateWarning, LockInWarning, NoiseWarning, StalledWarning, UncompiledWarning
 from lpbandits.text import LINE, display
 
 STAGE = 40
@@ -36,7 +36,7 @@ SPARE = ("mean rewards", "people", "never compared")
 COMPILES = "the first run also compiles"
 """Note on work that compiles kernels, which takes seconds."""
 
-NOTES = (LockInWarning, NoiseWarning, StalledWarning, UncompiledWarning)
+NOTES = (CovariateWarning, LockInWarning, NoiseWarning, StalledWarning, UncompiledWarning)
 """Warnings that are printed as notes."""
 
 
@@ -75,10 +75,13 @@ def notes() -> Iterator[None]:
     with warnings.catch_warnings():
         for category in NOTES:
             warnings.simplefilter("default", category)
-        show = warnings.showwarning
+        show, shown = warnings.showwarning, set[str]()
 
         def note(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, NOTES):
+                if str(message) in shown:
+                    return
+                shown.add(str(message))
                 typer.echo(f"note: {display(message, LINE)}", err=True)
             else:
                 show(message, category, *place, **more)

@@ -34,7 +34,7 @@ def write_example(folder: str | Path) -> dict[str, int]:
     {'ratings.csv': 15799, 'titles.csv': 64, 'newcomers.csv': 124}
     """
     titles = [f"{kind} {base}".capitalize() for kind in KINDS for base in BASES]
-    labels = [f"dish-{i:02d}" for i in range(1, len(titles) + 1)]
+    labels = _labels()
     stars = _stars()
     rng = np.random.default_rng([SEED, 2])
     position = np.argsort(rng.random(stars.shape), axis=1)  # the order in which a guest tries the dishes
@@ -49,6 +49,20 @@ def write_example(folder: str | Path) -> dict[str, int]:
         for name, table in tables.items():
             write_text(place / name, table.write_csv())
     return {name: table.height for name, table in tables.items()}
+
+
+def newcomer_stars() -> tuple[list[str], FloatArray]:
+    """Return the labels of the dishes, and newcomers × dishes of the stars that each newcomer would give.
+
+    >>> labels, stars = newcomer_stars()
+    >>> labels[0], stars.shape
+    ('dish-01', (40, 64))
+    """
+    return _labels(), _stars()[GUESTS:]
+
+
+def _labels() -> list[str]:
+    return [f"dish-{i:02d}" for i in range(1, len(KINDS) * len(BASES) + 1)]
 
 
 def _stars() -> FloatArray:

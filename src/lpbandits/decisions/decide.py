@@ -88,7 +88,7 @@ def decide(
     *,
     allowed: Sequence[Label] | Mapping[Label, Sequence[Label]] | None = None,
     exclude_seen: bool = False,
-    priors: Any = None,
+    prior: Any = None,
     people: Any = None,
     seed: int = 0,
     jobs: int | Workers | None = None,
@@ -112,12 +112,12 @@ def decide(
         (people without an entry have none). By default all actions are allowed.
     exclude_seen
         Exclude the actions of a person's history, also those whose outcome is pending.
-    priors
+    prior
         Probability of each state by person, before the first outcome: a dict from a person to a prior of `Agent`, or a
         table (path or frame) with a person column and a column per state, or with person, state and probability.
     people
         Covariates by person: a table (path or frame) like that of `fit_states(people=…)`. The model's covariates give
-        the prior. `priors` come first; people in neither have the model's prior.
+        the prior. `prior` comes first; people in neither have the model's prior.
     seed
         Random seed.
     jobs
@@ -137,7 +137,7 @@ def decide(
     ['drug B', 'drug B', 'rest']
     >>> decisions.probability.round(2).tolist(), decisions.expected.round(2).tolist()
     ([0.73, 0.5, 0.5], [2.73, 2.0, nan])
-    >>> decide(LpbTS(model, noise=1.0), past, seed=7, priors={3: [0.1, 0.9]}).probability.round(2).tolist()
+    >>> decide(LpbTS(model, noise=1.0), past, seed=7, prior={3: [0.1, 0.9]}).probability.round(2).tolist()
     [0.73, 0.5, 0.9]
     """
     if not isinstance(policy, Policy):
@@ -146,7 +146,7 @@ def decide(
     past = _as_histories(histories, policy.model)
     common, starts, sets = _allowed_actions(policy, allowed, past.people)
     engine = Engine(policy, common, validate.as_flag(exclude_seen, "exclude_seen"), validate.as_seed(seed))
-    known = personal_priors(policy, priors, people)
+    known = personal_priors(policy, prior, people)
     rows = NO_PRIORS if known is None else known.of(labels_as_series("person", past.people))
     batch = DecisionBatch(past.offsets, past.action, past.reward, addresses_of(past.people), starts, sets, rows)
     pieces = engine.map([batch], len(past), jobs=jobs, threads=threads, progress=progress)
@@ -155,16 +155,16 @@ def decide(
     return Decisions(past.people, action, runner_up, probability, expected, low, high, policy.model)
 
 
-def personal_priors(policy: Policy, priors: Any, people: Any, *, person: str | None = None) -> Priors | None:
+def personal_priors(policy: Policy, prior: Any, people: Any, **reading: Any) -> Priors | None:
     """Return the priors of a table of priors, then of a table of covariates; None without tables.
 
-    `person` is the name of their person column if they have such a column.
+    `reading` has `person`, the name of their person column if they have such a column, and `decimal_comma`.
     """
     known = None
-    for name, source, read in (("people", people, covariate_priors), ("priors", priors, Priors.read)):
+    for name, source, read in (("people", people, covariate_priors), ("priors", prior, Priors.read)):
         if source is not None:
             require_latent(policy, f"a table of {name}")
-            known = read(source, policy.model, person=person).over(known)
+            known = read(source, policy.model, **reading).over(known)
     return known
 
 

@@ -71,7 +71,7 @@ def decide_file(
     allowed: str | Path | None = None,
     exclude_seen: bool = False,
     people: str | Path | None = None,
-    priors: str | Path | None = None,
+    prior: str | Path | None = None,
     unknown: str = "error",
     escape_formulas: bool = False,
     seed: int = 0,
@@ -83,10 +83,10 @@ def decide_file(
     """Decide for all people of a table of outcomes, as `decide` does, and write one row per person to `out`.
 
     People are in the order of their first row. With a table of `people`, only those are decided for; the ones without a
-    history come last; if that table has covariates of the model, these give the people's priors, unless a table of
-    `priors` does. People are decided for in batches of about `rows` outcomes; the outcomes of a person are never
-    split. The outcomes of 16 batches are in memory at a time, and a larger history is read once per 16 batches. The
-    batch size does not change a decision or the order. `reading` has fields of `ReadOptions`, such as the layout;
+    history come last; if that table has covariates of the model, these give the people's priors, unless the table
+    `prior` does. People are decided for in batches of about `rows` outcomes; the outcomes of a person are never split.
+    The outcomes of 16 batches are in memory at a time, and a larger history is read once per 16 batches. The batch size
+    does not change a decision or the order. `reading` has fields of `ReadOptions`, such as the layout;
     `escape_formulas` is that of `write_stream`.
     """
     started = time.perf_counter()
@@ -98,10 +98,10 @@ def decide_file(
     exclude_seen, seed = validate.as_flag(exclude_seen, "exclude_seen"), validate.as_seed(seed)
     escape_formulas = validate.as_flag(escape_formulas, "escape_formulas")
     engine = Engine(chosen.policy, limits.common, exclude_seen, seed, chosen.noise)
-    column = (reading or {}).get("person")
-    wanted = None if people is None else read_people(people, person=column)
+    tables = {name: value for name, value in (reading or {}).items() if name in ("person", "decimal_comma")}
+    wanted = None if people is None else read_people(people, person=tables.get("person"))
     uses_covariates = model.covariates is not None and model.covariates.factor > 0.0 and chosen.policy.evidence.latent
-    known = personal_priors(chosen.policy, priors, people if uses_covariates else None, person=column)
+    known = personal_priors(chosen.policy, prior, people if uses_covariates else None, **tables)
     done, without_history, pending, probability_sum, n_probabilities = 0, 0, 0, 0.0, 0
     counts = np.zeros(model.n_actions, dtype=np.int64)
     with (

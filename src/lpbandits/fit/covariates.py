@@ -3,13 +3,14 @@
 import math
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lpbandits import validate
+from lpbandits.data.columns.roles import words_of
 from lpbandits.errors import InvalidInput
 from lpbandits.model_parts.covariates import MAX_COEFFICIENT, MAX_FACTOR, CovariateModel, is_missing, n_features
 from lpbandits.parallel import one_thread
@@ -26,6 +27,9 @@ MIN_LEVEL = 10
 
 MAX_LEVELS = 20
 """Maximum number of levels of a column, the most frequent ones."""
+
+MOST_DISTINCT = 0.5
+"""Distinct values per known value above which text, or whole numbers that are named or numbered as ids, are ids."""
 
 MAX_ROWS = 200_000
 """Maximum number of people times states; of more people every n-th is used."""
@@ -80,6 +84,8 @@ class CovariateReport:
     columns: Sequence[str]
     left_out: Mapping[str, str]
     """Columns that are not used, and why."""
+    rare: Mapping[str, int]
+    """Number of people with an unlisted level, by column of text; it counts as missing."""
     gain: float | None
     """Mean gain in the log-likelihood of a held-out person's ratings over the shares of the states (nats)."""
     standard_error: float | None
@@ -89,6 +95,16 @@ class CovariateReport:
     def to_dict(self) -> Json:
         """Return the report as a JSON object."""
         return asdict(self)
+
+    def warnings(self) -> Iterator[str]:
+        """Yield warnings about columns that are not used, and about rare levels."""
+        for name, why in self.left_out.items():
+            yield f"column {name} is not used: {why}"
+        for name, count in self.rare.items():
+            yield (
+                f"{name} counts as missing for {pluralize(count, 'person', 'people')}, whose levels fewer than "
+                f"{MIN_LEVEL} people have or are not among the {MAX_LEVELS} most frequent; join rare levels"
+            )
 
 
 def fit_covariates(
@@ -122,6 +138,7 @@ def fit_covariates(
             **counts,
             columns=(),
             left_out=left_out,
+            rare={},
             gain=None,
             standard_error=None,
             factor=0.0,
@@ -147,6 +164,7 @@ def fit_covariates(
         **counts,
         columns=model.columns,
         left_out=left_out,
+        rare=_rare(columns, table, places[rows]),
         gain=gain,
         standard_error=error,
         factor=model.factor,
@@ -163,7 +181,9 @@ def _usable(table: CovariateTable, places: IntArray) -> tuple[list[Column], dict
         if kind == "number":
             known = values[~np.isnan(values)]
             sd = float(known.std()) if len(known) else 0.0
-            if len(known) < MIN_LEVEL:
+            if _are_ids(name, table.values[name]):
+                left_out[name] = "it holds distinct whole numbers, as ids are"
+            elif len(known) < MIN_LEVEL:
                 left_out[name] = f"fewer than {MIN_LEVEL} people have a value"
             elif not sd > 1e-9 * float(np.abs(known).max()):
                 left_out[name] = "all its values are equal"
@@ -173,13 +193,39 @@ def _usable(table: CovariateTable, places: IntArray) -> tuple[list[Column], dict
         counts = Counter[str](values[~is_missing(values)].tolist())
         frequent = sorted(counts, key=lambda level: (-counts[level], level))[:MAX_LEVELS]
         levels = tuple(level for level in frequent if counts[level] >= MIN_LEVEL)
-        if not levels:
+        if len(counts) >= MIN_LEVEL and len(counts) > MOST_DISTINCT * counts.total():
+            left_out[name] = "most of its values are distinct, as ids and names are"
+        elif not levels:
             left_out[name] = f"no level is shared by {MIN_LEVEL} people"
         elif counts[levels[0]] == len(values):
             left_out[name] = "all its values are equal"
         else:
             columns.append(Column(name, kind, levels))
     return columns, left_out
+
+
+def _are_ids(name: str, values: "np.ndarray[Any, Any]") -> bool:
+    """Return whether a column of numbers holds ids: whole numbers, named so and mostly distinct, or consecutive.
+
+    >>> _are_ids("visit ID", np.array([7.0, 31.0, 12.0])), _are_ids("row", np.arange(60.0))
+    (True, True)
+    """
+    known = values[~np.isnan(values)]
+    distinct = np.unique(known)
+    if not len(distinct) or np.any(distinct % 1):
+        return False
+    consecutive = len(distinct) == len(known) >= MIN_PEOPLE and float(np.ptp(distinct)) == len(known) - 1
+    return consecutive or (words_of(name)[-1:] == ["id"] and len(distinct) > MOST_DISTINCT * len(known))
+
+
+def _rare(columns: Sequence[Column], table: CovariateTable, places: IntArray) -> dict[str, int]:
+    """Return the number of people with an unlisted level, by column of text that has such people."""
+    rare = {}
+    for column in columns:
+        if column.kind == "text":
+            texts = table.values[column.name][places]
+            rare[column.name] = int((~is_missing(texts) & ~np.isin(texts, column.levels)).sum())
+    return {name: count for name, count in rare.items() if count}
 
 
 def _model(

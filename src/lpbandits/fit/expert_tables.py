@@ -39,6 +39,8 @@ class Expert:
     problems: Sequence[str] = ()
     parsed: bool = True
     """Whether the labels were read from text, in which whole numbers stand for integers."""
+    share_text: str = ""
+    """The cell of the share."""
 
     @property
     def title(self) -> str:
@@ -187,7 +189,7 @@ def _expert(
 ) -> Expert:
     number, wrong = (None, []) if share is None else _share(share)
     missing = [] if name is None or name else ["the name of the expert is missing"]
-    return Expert(place, name or None, number, tiers, [*missing, *problems, *wrong])
+    return Expert(place, name or None, number, tiers, [*missing, *problems, *wrong], share_text=share or "")
 
 
 def _long(rows: Sequence[tuple[str, Mapping[str, str]]]) -> list[Expert]:

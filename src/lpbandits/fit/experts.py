@@ -145,6 +145,7 @@ def _check(experts: Sequence[Expert], missing: Mapping[int, tuple[Label, ...]], 
         lacking = [label for label in missing.get(i, ()) if label not in foreign]
         if lacking and one.tiers and i not in typos:
             problems.append(f"{one.place}: {one.title} does not rank {_listed(lacking)}")
+    problems += _mixed_shares(experts)
     if experts[0].share is not None and not sum(one.share or 0.0 for one in experts) and not problems:
         problems.append("all shares are 0; at least one must be positive")
     if not problems:
@@ -153,6 +154,21 @@ def _check(experts: Sequence[Expert], missing: Mapping[int, tuple[Label, ...]], 
     if missing:
         remedy = "; unranked='last' (--unranked last) puts actions that an expert does not rank in one last tier"
     raise InvalidInput(f"{place} has {pluralize(len(problems), 'problem')}: {_joined(problems, remedy)}{remedy}")
+
+
+def _mixed_shares(experts: Sequence[Expert]) -> list[str]:
+    """Return the problem of shares of which some have a % and others none: 0.3 may be 30 % or 0.3 %."""
+    percent: dict[bool, Expert] = {}
+    for one in experts:
+        if one.share_text:
+            percent.setdefault(one.share_text.endswith("%"), one)
+    if len(percent) < 2:
+        return []
+    bare, marked = percent[False], percent[True]
+    return [
+        f"{bare.place}: share {bare.share_text!r} has no %, but {marked.share_text!r} ({marked.place}) has; write all "
+        "shares with %, or none"
+    ]
 
 
 def _typos(experts: Sequence[Expert], missing: Mapping[int, tuple[Label, ...]]) -> dict[int, dict[Label, str]]:

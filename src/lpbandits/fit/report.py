@@ -190,6 +190,7 @@ class Fit(Charted):
             named=naming.matched,
             warnings=[
                 *(*notes, *taste.warnings, *naming.warnings),
+                *(() if covariate_report is None else covariate_report.warnings()),
                 *(*look_alikes(ratings.people, "people"), *look_alikes(ratings.actions, "actions")),
             ],
             space=_space(log),

@@ -1,5 +1,7 @@
 """`CovariateModel`: the probability of each state given what is known about a person before the first outcome."""
 
+import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import FileFormatError, InvalidInput
+from lpbandits.errors import CovariateWarning, FileFormatError, InvalidInput
 from lpbandits.typing import BoolArray, FloatArray, Json
 
 KINDS = ("number", "text")
@@ -19,6 +21,10 @@ MAX_FACTOR = 0.98
 """Largest weight of the regression; each state keeps a part of its share."""
 
 MAX_COEFFICIENT = 1e6
+
+MAX_SHOWN = 3
+"""Maximum number of unknown levels of a column in a warning."""
+
 MISSING = (
     *("", "na", "n/a", "n.a.", "<na>", "#n/a", "nan", "none", "null", "nil", "missing"),
     *("-", "--", "–", "—", ".", "?"),
@@ -35,7 +41,7 @@ class CovariateModel:
     With the prior w, p_z = (1 − factor) w_z + factor softmax_z(intercept + coefficients · x). A person of whom no
     covariate is known has the prior w. The features x of a column of numbers are its standardized value (0 if missing)
     and an indicator of a missing value; those of a column of text are an indicator of each level and one of a missing
-    value. All levels that are not listed have indicators of 0.
+    value. A level that is not listed counts as missing.
 
     Parameters
     ----------
@@ -44,7 +50,7 @@ class CovariateModel:
     kinds
         "number" or "text", by column.
     levels
-        Listed levels of each column of text; none for numbers.
+        Listed levels of each column of text; none for numbers. Others count as missing.
     means, scales
         Mean and standard deviation of each column of numbers; 0 and 1 for text.
     intercepts
@@ -140,17 +146,40 @@ class CovariateModel:
                 part[~missing, 0] = np.clip(scaled, -MAX_DEVIATION, MAX_DEVIATION)
             else:
                 texts = np.full(count, None) if column is None else np.asarray(column, dtype=object)
-                missing = is_missing(texts)
                 part = np.zeros((count, len(self.levels[i])))
                 for j, level in enumerate(self.levels[i]):
                     part[:, j] = texts == level
+                missing = ~part.any(axis=1)
             parts += [part, missing[:, None].astype(np.float64)]
             known |= ~missing
         return np.ascontiguousarray(np.concatenate(parts, axis=1)), known
 
+    def warn_of_unknown(self, values: Mapping[str, Any], *, stacklevel: int) -> None:
+        """Warn once of all levels in the columns `values` that the model does not list, if it uses covariates."""
+        parts = []
+        for name, kind, levels in zip(self.columns, self.kinds, self.levels, strict=True):
+            if kind == "number" or name not in values or self.factor == 0.0:
+                continue
+            counts = Counter[str | None](np.asarray(values[name], dtype=object).tolist())
+            for level in (None, *levels):
+                del counts[level]
+            if counts:
+                shown = [f"{validate.short_repr(level)} ({count:,})" for level, count in counts.most_common(MAX_SHOWN)]
+                more = f" and {len(counts) - MAX_SHOWN:,} more" if len(counts) > MAX_SHOWN else ""
+                near = validate.did_you_mean(next(iter(counts)), levels)
+                parts.append(f"{name} has {', '.join(shown)}{more}{near}")
+        if parts:
+            warnings.warn(
+                f"levels of covariates that the model does not know count as missing: {'; '.join(parts)}; correct "
+                "them, or fit the model again",
+                CovariateWarning,
+                stacklevel=stacklevel + 1,
+            )
+
     def prior_for(self, covariates: Any, prior: FloatArray) -> FloatArray:
         """Return the probability of each state of one person; see `PreferenceModel.prior_for`."""
         values = {name: [value] for name, value in self.checked(covariates).items()}
+        self.warn_of_unknown(values, stacklevel=3)
         row: FloatArray = self.priors(values, 1, prior)[0]
         return row
 

@@ -8,16 +8,24 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.data.columns.cells import clipped, comma_hint, is_blank, is_text, number
+from lpbandits.data.columns.cells import clipped, is_blank, is_text, number
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.model import PreferenceModel
 from lpbandits.model_parts.covariates import MISSING
 from lpbandits.people.priors import Priors
-from lpbandits.people.tables import PeopleTable, open_people
+from lpbandits.people.tables import PeopleTable, number_remedy, open_people
 
 NEARLY_ALL = 0.9
-"""Share of numbers from which on the other cells of a column are errors."""
+"""Share of numbers from which on the other cells of a column are errors, and of dates for a column of dates."""
+
+MAX_COVARIATES = 100
+"""Maximum number of columns of covariates."""
+
+DATE = r"^([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2}([0-9]{2})?)([ T].*)?$"
+"""Text that is a date, perhaps with a time."""
+
+NO_DATES = "it holds dates; give an age or a duration as a number"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +55,16 @@ class CovariateTable:
     ) -> "CovariateTable":
         """Read a path or a frame with one row per person.
 
-        Without `kinds`, all columns are read: as numbers if all their cells are numbers or missing. With `kinds`, only
-        these columns are read; those that the table lacks are left out.
+        Without `kinds`, all columns are read: as numbers if all their cells are numbers or missing. Dates are left out.
+        With `kinds`, only these columns are read; those that the table lacks are left out.
         """
         with open_people(source, person=person) as table:
             chosen = {name: i for name, i in table.others.items() if kinds is None or name in kinds}
+            if kinds is None and len(chosen) > MAX_COVARIATES:
+                raise InvalidInput(
+                    f"{table.name} must have at most {MAX_COVARIATES} columns of covariates, got {len(chosen):,}; keep "
+                    "the person and what may tell preferences"
+                )
             frame = table.frame(chosen)
             frame = frame.unique(pl.exclude("row"), keep="first", maintain_order=True)
             table.check(frame, ~pl.col("person").is_first_distinct(), "the person has other values in an earlier row")
@@ -61,7 +74,11 @@ class CovariateTable:
             for name, i in chosen.items():
                 dtype = frame.schema[str(i)]
                 if not (is_text(dtype) or dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-                    left_out[name] = f"it holds {dtype} values, not numbers or text"
+                    what = f"it holds {dtype} values, not numbers or text"
+                    left_out[name] = f"{what}; give an age or a duration as a number" if dtype.is_temporal() else what
+                    continue
+                if kinds is None and is_text(dtype) and _are_dates(frame, str(i)):
+                    left_out[name] = NO_DATES
                     continue
                 numeric = _number(str(i), dtype, decimal_comma=decimal_comma)
                 kind = _kind(frame, str(i), numeric) if kinds is None else kinds[name]
@@ -77,8 +94,10 @@ class CovariateTable:
         return Priors(self.people, rows, model.prior)
 
 
-def covariate_priors(source: Any, model: PreferenceModel, *, person: str | None = None) -> Priors:
-    """Return the priors of the people of a table by the model's covariates.
+def covariate_priors(
+    source: Any, model: PreferenceModel, *, person: str | None = None, decimal_comma: bool = False
+) -> Priors:
+    """Return the priors of the people of a table by the model's covariates; warn once of levels that it lacks.
 
     >>> from lpbandits import CovariateModel
     >>> sex = CovariateModel(["sex"], ["text"], [["f", "m"]], [0], [1], [0, 0], [[1.0, 0, 0], [0, 1.0, 0]], 0.5)
@@ -87,7 +106,10 @@ def covariate_priors(source: Any, model: PreferenceModel, *, person: str | None 
     [[0.616, 0.384], [0.5, 0.5]]
     """
     kinds = {} if model.covariates is None else model.covariates.column_kinds
-    return CovariateTable.read(source, kinds=kinds, person=person).priors(model)
+    table = CovariateTable.read(source, kinds=kinds, person=person, decimal_comma=decimal_comma)
+    if model.covariates is not None:
+        model.covariates.warn_of_unknown(table.values, stacklevel=4)
+    return table.priors(model)
 
 
 def as_covariates(source: Any) -> CovariateTable:
@@ -106,10 +128,22 @@ def _number(key: str, dtype: pl.DataType, *, decimal_comma: bool) -> pl.Expr:
     return pl.when(value.is_finite() & (value.abs() <= validate.MAX_ABS_VALUE)).then(value)
 
 
+def _are_dates(frame: pl.DataFrame, key: str) -> bool:
+    """Return whether nearly all cells of a column of text that are not missing are dates."""
+    known = frame.filter(~is_blank(key, frame.schema[key], MISSING))
+    share = known.select(clipped(pl.col(key)).str.strip_chars().str.contains(DATE).mean()).item()
+    return share is not None and share >= NEARLY_ALL
+
+
 def _kind(frame: pl.DataFrame, key: str, numeric: pl.Expr) -> str:
-    """Return "number" if nearly all cells of a column are numbers or missing (the others are errors), else "text"."""
-    blank = is_blank(key, frame.schema[key], MISSING)
-    share = frame.filter(~blank).select(numeric.is_not_null().mean()).item()
+    """Return "number" if nearly all cells of a column are numbers or missing, else "text".
+
+    Numbers with a comma count, so that they are errors with a remedy instead of categories.
+    """
+    dtype = frame.schema[key]
+    blank = is_blank(key, dtype, MISSING)
+    is_number = numeric.is_not_null() | _number(key, dtype, decimal_comma=True).is_not_null()
+    share = frame.filter(~blank).select(is_number.mean()).item()
     return "number" if share is None or share >= NEARLY_ALL else "text"
 
 
@@ -123,7 +157,7 @@ def _values(
         wrong = numeric.is_null() & ~blank
         first = frame.filter(wrong)[key].head(1).to_list()
         if first:
-            remedy = comma_hint(first[0]) or "correct it, or leave it empty if it is unknown"
+            remedy = number_remedy(first[0]) or "correct it, or leave it empty if it is unknown"
             table.check(frame, wrong, f"{name!r} is {validate.short_repr(first[0])}, not a number", remedy)
         return frame.select(pl.when(~blank).then(numeric).fill_null(np.nan).alias("x"))["x"].to_numpy()
     text = clipped(pl.col(key)) if is_text(dtype) else pl.col(key).cast(pl.String).str.strip_suffix(".0")

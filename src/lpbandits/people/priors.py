@@ -13,7 +13,7 @@ from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
 from lpbandits.model import PreferenceModel
 from lpbandits.model_fields import as_personal_prior, rescaled
-from lpbandits.people.tables import PeopleTable, open_people, places_of
+from lpbandits.people.tables import PeopleTable, number_remedy, open_people, places_of
 from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray
 from lpbandits.validate import as_label
@@ -43,7 +43,9 @@ class Priors:
 
     @classmethod
     @translate_errors("reading priors")
-    def read(cls, source: Any, model: PreferenceModel, *, person: str | None = None) -> "Priors":
+    def read(
+        cls, source: Any, model: PreferenceModel, *, person: str | None = None, decimal_comma: bool = False
+    ) -> "Priors":
         """Read a dict of priors by person, or a table; `person` is as in `open_people`.
 
         A table has a column for each state, by index or name, or one state per row: person, state, probability.
@@ -57,9 +59,9 @@ class Priors:
             states = [name for name in table.others if words_of(name)[:1] == ["state"] and len(words_of(name)) == 1]
             shares = [name for name in table.others if "".join(words_of(name)) in PROBABILITIES]
             if len(states) == 1 and len(shares) == 1:
-                people, rows = _by_row(table, states[0], shares[0], model)
+                people, rows = _by_row(table, states[0], shares[0], model, decimal_comma=decimal_comma)
             else:
-                people, rows = _by_column(table, model)
+                people, rows = _by_column(table, model, decimal_comma=decimal_comma)
         return cls(people, rescaled(rows), model.prior)
 
     def over(self, others: "Priors | None") -> "Priors":
@@ -83,7 +85,7 @@ class Priors:
         return int(known.sum()), int((places_of(self.people, people) < 0).sum())
 
 
-def _by_column(table: PeopleTable, model: PreferenceModel) -> tuple[pl.Series, FloatArray]:
+def _by_column(table: PeopleTable, model: PreferenceModel, *, decimal_comma: bool) -> tuple[pl.Series, FloatArray]:
     """Read a column per state."""
     columns: dict[int, str] = {}
     for name in table.others:
@@ -105,14 +107,16 @@ def _by_column(table: PeopleTable, model: PreferenceModel) -> tuple[pl.Series, F
     values = []
     for state in range(model.n_states):
         key = str(chosen[columns[state]])
-        value = _probability(frame, table, key, columns[state])
+        value = _probability(frame, table, key, columns[state], decimal_comma=decimal_comma)
         values.append(value)
     rows = np.column_stack(values) if len(frame) else np.zeros((0, model.n_states))
     _check_sums(table, frame, rows)
     return frame["person"], rows
 
 
-def _by_row(table: PeopleTable, state: str, share: str, model: PreferenceModel) -> tuple[pl.Series, FloatArray]:
+def _by_row(
+    table: PeopleTable, state: str, share: str, model: PreferenceModel, *, decimal_comma: bool
+) -> tuple[pl.Series, FloatArray]:
     """Read one state per row; states without a row have probability 0."""
     columns = {name: table.others[name] for name in (state, share)}
     frame = table.frame(columns)
@@ -124,7 +128,7 @@ def _by_row(table: PeopleTable, state: str, share: str, model: PreferenceModel) 
     table.check(
         frame, ~pl.struct("person", "z").is_first_distinct(), "the person has this state in an earlier row, too"
     )
-    values = _probability(frame, table, str(columns[share]), share)
+    values = _probability(frame, table, str(columns[share]), share, decimal_comma=decimal_comma)
     first = frame.unique("person", keep="first", maintain_order=True)
     rows = np.zeros((len(first), model.n_states))
     rows[places_of(frame["person"], first["person"]), frame["z"].to_numpy()] = values
@@ -132,10 +136,13 @@ def _by_row(table: PeopleTable, state: str, share: str, model: PreferenceModel) 
     return first["person"], rows
 
 
-def _probability(frame: pl.DataFrame, table: PeopleTable, key: str, name: str) -> FloatArray:
+def _probability(frame: pl.DataFrame, table: PeopleTable, key: str, name: str, *, decimal_comma: bool) -> FloatArray:
     """Return a column as probabilities."""
-    value = number(pl.col(key), frame.schema[key], decimal_comma=False)
-    table.check(frame, ~value.is_between(0.0, 1.0).fill_null(False), f"{name!r} must be a probability from 0 to 1")
+    value = number(pl.col(key), frame.schema[key], decimal_comma=decimal_comma)
+    wrong = ~value.is_between(0.0, 1.0).fill_null(False)
+    first = frame.filter(wrong)[key].head(1).to_list()
+    hint = number_remedy(first[0]) if first else ""
+    table.check(frame, wrong, f"{name!r} must be a probability from 0 to 1", hint or "correct or remove the row")
     column: FloatArray = frame.select(value)[key].to_numpy().astype(np.float64)
     return column
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits.data.cleaning import all_integers, label_expr
+from lpbandits.data.columns.cells import comma_hint
 from lpbandits.data.columns.options import ReadOptions
 from lpbandits.data.columns.roles import check_once, find_columns, like
 from lpbandits.data.faults import label_faults
@@ -76,6 +77,16 @@ def read_people(source: Any, *, person: str | None = None) -> pl.Series:
     """
     with open_people(source, person=person) as table:
         return table.frame({})["person"].unique(maintain_order=True)
+
+
+def number_remedy(value: object) -> str:
+    """Return the remedy for a number with a comma; empty for other values. Frames have no option for it.
+
+    >>> number_remedy("1.234,5")
+    'it looks like a decimal comma: write 1234.5, or read decimal commas in all tables (--decimal-comma)'
+    """
+    plain = str(value).strip().replace(".", "").replace(",", ".")
+    return comma_hint(value, f"write {plain}, or read decimal commas in all tables (--decimal-comma)")
 
 
 def places_of(people: pl.Series, table: pl.Series) -> IntArray:

@@ -114,6 +114,8 @@ class Evidence:
     """Whether it has a posterior over latent states."""
     probabilistic: ClassVar[bool] = True
     """Whether the posterior holds probabilities; False: it only marks the states still possible."""
+    certainty: ClassVar[str] = "approximate"
+    """What the probabilities of the posterior are, in one word: "exact", "optimistic" or "approximate"."""
     derived: ClassVar[bool] = False
     """Whether `update_posterior` recomputes `b.own` from the slots; it is then not saved."""
     predictive: ClassVar[bool] = False
@@ -125,6 +127,8 @@ class Evidence:
     batchable: ClassVar[bool] = False
     """Whether `tell` equals `record` followed by `update_posterior`; many outcomes then need a single update,
     and packed beliefs hold neither scores nor posterior."""
+    gaussian_noise: ClassVar[bool] = False
+    """Whether a noise can be given for Gaussian rewards only; False: the noise of rewards of any family."""
     own_rows: ClassVar[int] = 0
     """Number of rows of `b.own`, with a column per state."""
     tell: ClassVar[Callable[..., int]]

@@ -198,7 +198,8 @@ class Belief(Shown):
     def unpack(cls, policy: "Policy", data: Any) -> "Belief":
         """Return the belief that `pack` wrote, for a policy with the same model and evidence.
 
-        Bytes of lpbandits up to 0.3 need the same rule too.
+        Display names, covariates and provenance of the model may differ, but not the labels of actions. Bytes of
+        lpbandits up to 0.3 need the same rule too.
         """
         if not hasattr(policy, "new_belief"):
             raise validate.invalid("policy", "a Policy", policy, "give one such as LpbTS(model)")
@@ -241,7 +242,7 @@ def _read(policy: "Policy", data: bytes | bytearray) -> _Saved:
     if len(data) < _HEAD.size or zlib.crc32(memoryview(data)[_CHECKED:]) != _HEAD.unpack_from(data)[1]:
         raise FileFormatError("the packed belief is truncated or damaged")
     *_, belief_id, n = _HEAD.unpack_from(data)
-    if belief_id != policy.belief_id:
+    if belief_id not in (policy.belief_id, policy.former_belief_id):
         raise FileFormatError(f"the packed belief {_OTHER}")
     shape, own_shape = _saved_shapes(policy)
     recomputed = policy.evidence.batchable

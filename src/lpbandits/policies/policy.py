@@ -28,6 +28,7 @@ from lpbandits.kernels.compiler import plugins_of, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.model_fields import as_lower_is_better, as_personal_prior
+from lpbandits.policies.assumed import warn_of_noise
 from lpbandits.policies.base import Evidence, Feedback, Rule, require, require_latent
 from lpbandits.policies.belief import ROOM, Belief, initial_states
 from lpbandits.policies.calls import Calls, calls_of
@@ -106,6 +107,8 @@ class Policy:
         as_lower_is_better(self.model.lower_is_better and self.feedback == "rewards", self.rewards.family)
         _ = self.rewards, self.ranks, self.table, self.start_own, self.settings, self.scratch  # raise now if invalid
         rule.check(self)
+        if isinstance(getattr(evidence, "rewards", None), Rewards):
+            warn_of_noise(self.rewards, self.model)
 
     @property
     def feedback(self) -> Feedback:
@@ -176,16 +179,17 @@ class Policy:
     @cached_property
     def id(self) -> bytes:
         """Eight bytes that identify evidence, rule and model."""
-        return self._hashed(self._parts())
+        return _hashed(self._parts(), self.model.sha256)
 
     @cached_property
     def belief_id(self) -> bytes:
-        """Eight bytes that identify evidence and model, all that a belief depends on; beliefs carry them."""
-        return self._hashed(self._parts()["evidence"])
+        """Eight bytes that identify the evidence and the model without display names, all that a belief depends on."""
+        return _hashed(self._parts()["evidence"], self.model.numbers_sha256)
 
-    def _hashed(self, settings: Json) -> bytes:
-        settings = json.loads(json.dumps(settings), parse_int=float)  # equal settings give equal hashes
-        return hashlib.sha256(json.dumps([settings, self.model.sha256], sort_keys=True).encode()).digest()[:8]
+    @cached_property
+    def former_belief_id(self) -> bytes:
+        """The `belief_id` in bytes that were packed when it covered the whole model."""
+        return _hashed(self._parts()["evidence"], self.model.sha256)
 
     @cached_property
     def sha256(self) -> str:
@@ -309,8 +313,13 @@ class Policy:
 
     def favourites(self, offered: IntArray) -> IntArray:
         """Return each state's best allowed action; of a tier the first."""
-        actions = self.allowed(offered)
-        return np.asarray(actions[np.argmin(self.ranks[:, actions], axis=1)], dtype=np.int64)
+        if not len(offered):
+            return self._favourites
+        return np.asarray(offered[np.argmin(self.ranks[:, offered], axis=1)], dtype=np.int64)
+
+    @cached_property
+    def _favourites(self) -> IntArray:
+        return np.asarray(np.argmin(self.ranks, axis=1), dtype=np.int64)
 
     def equally(self, actions: IntArray) -> FloatArray:
         """Return equal probabilities for the given actions, and 0 for the others."""
@@ -383,3 +392,8 @@ class Policy:
         size = f"{pluralize(self.model.n_states, 'state')}, {pluralize(self.model.n_actions, 'action')}"
         floor = f", explore={self.explore:g}" if self.explore else ""
         return f"{type(self).__name__}({described(self.evidence)} × {described(self.rule)} over {size}{floor})"
+
+
+def _hashed(settings: Json, model: str) -> bytes:
+    settings = json.loads(json.dumps(settings), parse_int=float)  # equal settings give equal hashes
+    return hashlib.sha256(json.dumps([settings, model], sort_keys=True).encode()).digest()[:8]

@@ -25,6 +25,9 @@ PREFIX = "lpb_"
 REFRESH = 5.0
 """Seconds after which the keys are read again: a key that another replica revoked is valid for that long at most."""
 
+SOON = 0.1
+"""Seconds after which they are read again for an unknown key, which another replica may have made."""
+
 
 @dataclass(frozen=True)
 class Access:
@@ -61,19 +64,21 @@ class Keys:
         """Return the access that a token gives."""
         if token is None:
             raise Unauthorized("a key is missing; send it as: Authorization: Bearer KEY")
-        hashed = hashed_key(token)
-        if hashed not in self._known or time.monotonic() - self._read_at > REFRESH:
-            self.refresh()
-        access = self._known.get(hashed)
+        access = self._known.get(hashed_key(token))
         if access is None or (access.expires_at is not None and access.expires_at <= self._clock() * 1e6):
             raise Unauthorized("the key is unknown, revoked or expired; ask an admin for a new one")
         self._count(access)
         return access
 
+    def must_refresh(self, token: str | None) -> bool:
+        """Return whether the keys should be read again before a token is judged."""
+        since = time.monotonic() - self._read_at
+        return since > REFRESH or (since > SOON and token is not None and hashed_key(token) not in self._known)
+
     def refresh(self) -> None:
-        """Read the keys again, at most ten times a second."""
+        """Read the keys again."""
         with self._lock:
-            if 0 <= time.monotonic() - self._read_at < 0.1:
+            if time.monotonic() - self._read_at < SOON:  # another request did
                 return
             with self._store.reading() as sql:
                 self._known = read_keys(sql)

@@ -55,7 +55,7 @@ def carried_by(sql: Connection, project_id: int, setup: Setup) -> Carried:
         counts[action] -= reward is not None
         current[place] = (row.action or action, row.reward)
         counts[current[place][0]] += row.reward is not None
-    _check_family(sql, project_id, setup)
+    check_family(sql, project_id, setup)
     model = setup.model
     by_action = [(json.loads(text), n) for text, n in sorted(counts.items()) if n]
     kept = sum(n for action, n in by_action if action in model.index)
@@ -63,7 +63,7 @@ def carried_by(sql: Connection, project_id: int, setup: Setup) -> Carried:
     return Carried(kept, dropped, _dropped_priors(sql, project_id, model))
 
 
-def _check_family(sql: Connection, project_id: int, setup: Setup) -> None:
+def check_family(sql: Connection, project_id: int, setup: Setup) -> None:
     """Refuse a family of rewards that contradicts what was reported."""
     rewards = setup.policy.rewards
     if rewards.family == "gaussian":

@@ -1,5 +1,6 @@
 """Run the service: `lpb serve`."""
 
+import gc
 import logging
 import signal
 import socket
@@ -13,6 +14,7 @@ import uvicorn
 
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.service.api.app import create_app
+from lpbandits.service.example import fill
 from lpbandits.service.service import Limits, Service
 from lpbandits.service.store.database import Store
 
@@ -27,12 +29,13 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8321,
     dev: bool = False,
+    example: bool = False,
     limits: Limits | None = None,
-    say: Callable[[str], None] = print,
+    say: Callable[[str, str], None] = print,
 ) -> None:
     """Serve a store until SIGINT or SIGTERM; requests that were received are answered before it returns.
 
-    Prints the first admin key if the store has no key yet, and then `ready http://…`.
+    `say` gets ("key", the first admin key) if the store has no key yet, and then ("ready", the address).
     """
     if dev and host not in LOOPBACK:
         raise InvalidInput(f"host must be 127.0.0.1, ::1 or localhost with --dev, which needs no keys, got {host!r}")
@@ -41,8 +44,10 @@ def serve(
     try:
         with Service(Store(store, serving=True), dev=dev, limits=limits) as service:
             service.warm_up()
+            if example:
+                fill(service)
             if not dev and (key := service.first_key()) is not None:
-                say(f"admin key {key} (shown once; keep it)")
+                say("key", key)
             app = create_app(service)
             config = uvicorn.Config(
                 app,
@@ -54,10 +59,12 @@ def serve(
                 timeout_keep_alive=30,
                 timeout_graceful_shutdown=GRACE,
             )
+            gc.freeze()  # what lives as long as the process is not searched again
+            gc.set_threshold(50_000, 20, 50)
             server = uvicorn.Server(config)
             shown = f"[{host}]" if ":" in host else host
             with _stopped_by_signals(server):
-                say(f"ready http://{shown}:{listener.getsockname()[1]}")
+                say("ready", f"http://{shown}:{listener.getsockname()[1]}")
                 server.run(sockets=[listener])
     finally:
         listener.close()

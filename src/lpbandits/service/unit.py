@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import Connection, Table, func, insert, select, tuple_
+from sqlalchemy import Connection, Dialect, Table, func, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
 from lpbandits.model import PreferenceModel
@@ -286,20 +287,22 @@ class Unit:
             person.is_new, person.changed = False, False
             person.added.clear()
         for table, added in rows.items():
-            self.sql.execute(insert(table), added)
+            self._write(table, added)
         if snapshots:
-            self.sql.execute(self._upsert, snapshots)
+            self._write(schema.snapshots, snapshots)
         self._rows.clear()
+
+    def _write(self, table: Table, rows: list[Values]) -> None:
+        """Write rows with all columns in one call of the driver, without SQLAlchemy's work for each."""
+        sql, columns = _insert_text(table, self.sql.dialect)
+        if self.sql.dialect.positional:
+            self.sql.exec_driver_sql(sql, [tuple([row.get(name) for name in columns]) for row in rows])
+        else:
+            self.sql.exec_driver_sql(sql, [{name: row.get(name) for name in columns} for row in rows])
 
     def forget(self, person: Person) -> None:
         """Treat a person as unknown in the rest of this transaction."""
         self._people[person.project_id, person.label] = None
-
-    @property
-    def _upsert(self) -> Any:
-        statement = (postgresql if self._locks else sqlite).insert(schema.snapshots)
-        changed = {name: statement.excluded[name] for name in ("n", "asked", "version", "belief")}
-        return statement.on_conflict_do_update(index_elements=["person_id"], set_=changed)
 
     def _new_id(self) -> int:
         """Return an id that no person had before."""
@@ -317,6 +320,17 @@ class Unit:
         if not self._locks and not self._next_ids:
             self._next_ids = [out + 1]
         return out
+
+
+@lru_cache(64)
+def _insert_text(table: Table, dialect: Dialect) -> tuple[str, list[str]]:
+    """Return the INSERT of a table with all its columns, and their names in order; a snapshot replaces the former."""
+    columns = list(table.c.keys())
+    statement: Any = (postgresql if dialect.name == "postgresql" else sqlite).insert(table)
+    if table is schema.snapshots:
+        changed = {name: statement.excluded[name] for name in columns if name != "person_id"}
+        statement = statement.on_conflict_do_update(index_elements=["person_id"], set_=changed)
+    return str(statement.compile(dialect=dialect, column_keys=columns)), columns
 
 
 def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -8,13 +8,13 @@ from itertools import groupby
 from pathlib import Path
 
 from lpbandits.agent import Agent, DecisionRecord, Explanation
-from lpbandits.agent.record import Play
+from lpbandits.agent.record import Play, own_prior
 from lpbandits.errors import translate_errors
 from lpbandits.io.atomic import write_text
 from lpbandits.simulation.results import versions
 from lpbandits.text import display, pluralize, share_text, significant
 from lpbandits.typing import Label
-from lpbandits.views.agent_words import Names, best_lines, chances_of_best, order_text, percent, reason
+from lpbandits.views.agent_words import KINDS, Names, best_lines, chances_of_best, order_text, percent, reason
 from lpbandits.views.charts.agents import MAX_ACTIONS, MAX_DOTS, outcome_chart
 from lpbandits.views.folder import svg_of
 from lpbandits.views.page import Picture, Section, Table, page
@@ -90,6 +90,8 @@ class _Person:
         if records:
             alone = self.agent.rounds - len(records) + len(self.agent.pending)
             note = ["The latest come first.", *self._cut(len(records))]
+            if not self.duels:
+                note.append("The chance of a recommendation is that of being recommended, not that of being best.")
             if alone:
                 note.append(f"{pluralize(alone, 'outcome')} came without a decision of this program.")
             yield Section("What was recommended and given", note, tables=[self._decisions(records[::-1][:MAX_ROWS])])
@@ -104,7 +106,7 @@ class _Person:
         if not chances:
             return []
         rows = [[self.names.of(label), percent(p), self._average(label)] for label, p in chances]
-        return [Table(["action", "probability", "won so far" if self.duels else "average so far"], rows)]
+        return [Table(["action", "chance of being best", "won so far" if self.duels else "average so far"], rows)]
 
     def _average(self, label: Label) -> str:
         n, mean = self.seen.tried.get(label, (0, 0.0))
@@ -165,7 +167,7 @@ class _Person:
                 outcome = f"{self.names.of(_pair(record.given)[0])} won" if won else significant(record.reward)
             chance = [] if self.duels else ["–" if one.probability is None else percent(one.probability)]
             rows.append([str(one.asked + 1), self._play(one.action), *chance, given, outcome])
-        return Table(["no.", "recommended", *([] if self.duels else ["chance"]), "given", "outcome"], rows)
+        return Table(["no.", "recommended", *([] if self.duels else ["its chance"]), "given", "outcome"], rows)
 
     def _play(self, play: Play) -> str:
         return " or ".join(map(self.names.of, _pair(play)))
@@ -187,26 +189,33 @@ class _Person:
             text.append(f"The table shows the {MAX_STATES} most probable of {len(self.seen.states):,} groups.")
         if len(self.seen.tried) < 2:
             text.append("Fewer than two actions were tried, which says nothing about an order.")
-        rows, exact = [], self.agent.policy.evidence.probabilistic
+        rows, evidence = [], self.agent.policy.evidence
+        known = evidence.probabilistic
         first_prior = self.agent.prior
         for fit in self.seen.states[:MAX_STATES]:
             by_rank = groupby(model.orderings[fit.state].tolist(), key=model.ranks[fit.state].__getitem__)
             tiers = [[model.actions[a] for a in tier] for _, tier in by_rank]
             name, first = display(model.state_name(fit.state)), order_text(tiers, self.names)
-            why = reason(tiers, self.seen, self.names)
+            why = reason(tiers, self.seen, self.names, duels=self.duels)
             text.append(f"{name[:1].upper()}{name[1:]} prefers {first}. {why}".rstrip())
-            now = percent(fit.probability) if exact else "possible" if fit.probability else "excluded"
+            now = percent(fit.probability) if known else "possible" if fit.probability else "excluded"
             rows.append([name, now, percent(float(first_prior[fit.state]))])
-        return Section("What the model concludes, and why", text, tables=[Table(["group", "now", "at first"], rows)])
+        now = "now"
+        if kind := KINDS.get(evidence.certainty, ""):
+            text.append(f"The table has the probabilities of the groups. {kind}")
+            now += f" ({evidence.certainty})"
+        return Section("What the model concludes, and why", text, tables=[Table(["group", now, "at first"], rows)])
 
     def _small_print(self) -> list[str]:
         agent, policy = self.agent, self.agent.policy
+        prior = own_prior(agent)
         return [
-            "Every decision can be repeated from the numbers below, the outcomes and the prior of the person.",
+            "Every decision can be repeated from the numbers below and the outcomes.",
             f"Person {display(agent.person)}, seed {agent.seed}, {pluralize(agent.asked, 'ask')} so far.",
             f"Policy: {repr(policy).partition('(')[2][:-1]}.",  # a restored one has another class
             f"Hash of the policy's settings: {policy.sha256}.",
             f"Hash of the model: {policy.model.sha256}.",
+            *([] if prior is None else [f"Prior of the person: {', '.join(map(repr, prior))}."]),
         ]
 
 

@@ -7,14 +7,21 @@ import numpy as np
 
 from lpbandits.agent import Agent
 from lpbandits.agent.explain import Explanation
+from lpbandits.policies import Policy
 from lpbandits.policies.best import chances_of_best as p_best
 from lpbandits.policies.rules import Sample
 from lpbandits.text import display, pluralize, share_text, significant
 from lpbandits.typing import Label
 
-SURE = ((0.99, "Almost certainly"), (0.9, "Very probably"), (0.7, "Probably"), (0.5, "More likely than not"))
-"""Lowest probability of each wording."""
+SURE = ((0.99, "Almost certainly"), (0.9, "Very probably"), (0.7, "Probably"), (0.505, "More likely than not"))
+"""Lowest probability of each wording; one that is shown as 50% is not more likely than not."""
 UNSURE = "Not clear yet; the first guess is"
+KINDS = {
+    "optimistic": "These are optimistic: each group is judged by its best fit to the outcomes.",
+    "exact": "These are exact if the model is right.",
+    "approximate": "These are approximate.",
+}
+"""What the probabilities of the groups are, by the word of the evidence."""
 MAX_LISTED = 5
 """Maximum number of actions listed of an ordering."""
 MAX_COMPARED = 100
@@ -52,12 +59,17 @@ def chances_of_best(agent: Agent) -> dict[Label, float]:
     policy = agent.policy
     if not policy.evidence.latent:
         return {}
-    if policy.feedback == "duels" or policy.model.tiers is not None:
+    if not has_p_best(policy):
         total = Sample().probabilities(policy, agent.belief, policy.indices(None))
     else:
         total = p_best(policy, agent.belief)
     order = np.argsort(-total, kind="stable")
     return {policy.model.actions[a]: float(total[a]) for a in order.tolist() if total[a] > 0}
+
+
+def has_p_best(policy: Policy) -> bool:
+    """Return whether P(best) of a policy with states is computed; duels and models with tiers have none."""
+    return policy.feedback != "duels" and policy.model.tiers is None
 
 
 def percent(probability: float) -> str:
@@ -72,8 +84,8 @@ def percent(probability: float) -> str:
 def how_sure(probability: float, name: str) -> str:
     """Say how sure it is that an action is the best.
 
-    >>> how_sure(0.93, "Tea"), how_sure(0.4, "Tea")
-    ('Very probably Tea (93%).', 'Not clear yet; the first guess is Tea (40%).')
+    >>> how_sure(0.93, "Tea"), how_sure(0.51, "Tea"), how_sure(0.5, "Tea")
+    ('Very probably Tea (93%).', 'More likely than not Tea (51%).', 'Not clear yet; the first guess is Tea (50%).')
     """
     words = next((words for low, words in SURE if probability >= low), UNSURE)
     return f"{words} {name} ({percent(probability)})."
@@ -91,6 +103,9 @@ def best_lines(agent: Agent, seen: Explanation, names: Names) -> Iterator[str]:
             "The percentage is the probability that no other action is better for this person on average, given the "
             "outcomes and the model's groups of people. It is not the probability that the action is recommended next."
         )
+        if not has_p_best(agent.policy):
+            kind = KINDS.get(agent.policy.evidence.certainty, "")
+            yield f"It follows from the probabilities of the groups below. {kind}".rstrip()
     elif seen.forecasts:
         first, forecast = next(iter(seen.forecasts.items()))
         end = "lowest" if seen.lower_is_better else "highest"
@@ -123,7 +138,7 @@ def order_text(tiers: Sequence[Sequence[Label]], names: Names) -> str:
     return ", ".join(listed) + ("" if sum(map(len, tiers)) <= MAX_LISTED else " and so on")
 
 
-def reason(tiers: Sequence[Sequence[Label]], seen: Explanation, names: Names) -> str:
+def reason(tiers: Sequence[Sequence[Label]], seen: Explanation, names: Names, *, duels: bool = False) -> str:
     """Say how the averages of the tried actions agree with an ordering; nothing if it orders no two of them.
 
     >>> seen = Explanation({"jam": (1, 4.0), "tea": (2, 1.0), "pie": (1, 0.5)}, ())
@@ -136,18 +151,18 @@ def reason(tiers: Sequence[Sequence[Label]], seen: Explanation, names: Names) ->
     pairs = [(upper, lower) for upper, lower in combinations(known, 2) if tier_of[upper] < tier_of[lower]]
     if not pairs:
         return ""
+    what, number = ("shares of won comparisons", share_text) if duels else ("averages", significant)
+
+    def told(label: Label) -> str:
+        return f"{names.of(label)} ({number(tried[label][1])})"
+
     key = {label: seen.rank_key(tried[label][1]) for label in known}  # smaller for a better average
     gaps = [(key[upper] - key[lower], upper, lower) for upper, lower in pairs]
     against = [gap for gap in gaps if gap[0] > 0]
     if not against:
-        first, last = _mean(known[0], tried, names), _mean(known[-1], tried, names)
-        return f"All averages are in this order, from {first} to {last}."
+        return f"All {what} are in this order, from {told(known[0])} to {told(known[-1])}."
     _, upper, lower = max(against, key=lambda gap: gap[0])
     return (
-        f"{len(pairs) - len(against)} of {pluralize(len(pairs), 'pair')} of averages agree; against it: "
-        f"{_mean(lower, tried, names)} did better than {_mean(upper, tried, names)}."
+        f"{len(pairs) - len(against)} of {pluralize(len(pairs), 'pair')} of {what} agree; against it: "
+        f"{told(lower)} did better than {told(upper)}."
     )
-
-
-def _mean(label: Label, tried: dict[Label, tuple[int, float]], names: Names) -> str:
-    return f"{names.of(label)} ({significant(tried[label][1])})"

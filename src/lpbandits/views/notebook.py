@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from lpbandits.agent import Agent, Explanation
+from lpbandits.agent import Agent, Decision, Explanation
 from lpbandits.decisions.decide import Decisions
 from lpbandits.evaluation.results import Evaluation
 from lpbandits.fit.report import Fit
@@ -19,7 +19,7 @@ from lpbandits.simulation import Results
 from lpbandits.text import display, pluralize, share_text, significant
 from lpbandits.views.evaluation_report import describe, score_table
 from lpbandits.views.page import Table, template
-from lpbandits.views.tables import comparison, comparison_note, described
+from lpbandits.views.tables import comparison, comparison_note, decision_headers, described
 
 MAX_ROWS = 12
 """Maximum number of rows of a table."""
@@ -100,6 +100,16 @@ def _(explanation: Explanation) -> str:
 
 
 @html.register
+def _(decision: Decision) -> str:
+    chances = sorted(decision.positive or (), key=lambda one: -one[1])
+    table = Table(["action", "P(played)"], [[display(label), percent(p)] for label, p in chances])
+    about = (
+        f"Person {display(decision.person)}, after {pluralize(decision.rounds, 'outcome')}, {display(decision.policy)}"
+    )
+    return _page(repr(decision)[1:-1], about, table if chances else "")
+
+
+@html.register
 def _(belief: Belief) -> str:
     n = belief.tried
     counts, sums = (belief.slots[row, :n] for row in (layout.COUNT, layout.SUM))
@@ -108,7 +118,7 @@ def _(belief: Belief) -> str:
         for action, count, total in zip(belief.actions.tolist(), counts.tolist(), sums.tolist(), strict=True)
     ]
     states = [[str(z), percent(float(p))] for z, p in enumerate(belief.states[layout.POSTERIOR].tolist())]
-    posterior = Table(["state", "probability"], states) if states else ""
+    posterior = Table(["state", "probability (by the evidence)"], states) if states else ""
     columns = ["action (index)", "count", "mean reward (negative if lower is better)"]
     return _page(
         repr(belief)[1:-1],
@@ -125,7 +135,8 @@ def _(decisions: Decisions) -> str:
         for row in frame.head(MAX_ROWS).rows()
     ]
     more = len(frame) - len(rows)
-    return _page(repr(decisions)[1:-1], Table(frame.columns, rows, note=f"and {more:,} more" if more else ""))
+    columns = decision_headers(frame.columns)
+    return _page(repr(decisions)[1:-1], Table(columns, rows, note=f"and {more:,} more" if more else ""))
 
 
 def _states(model: PreferenceModel) -> Table:
@@ -172,7 +183,7 @@ def _explained(explanation: Explanation, model: PreferenceModel | None) -> Itera
         yield Table(["tried", "times", "mean"], tried)
     if explanation.states:
         end = "lowest" if explanation.lower_is_better else "highest"
-        columns = ["state", "probability", f"{end} expected rewards"]
+        columns = ["state", f"probability ({explanation.certainty})", f"{end} expected rewards"]
         rows = []
         for state in explanation.states:
             best = sorted(state.means.items(), key=lambda one: explanation.rank_key(one[1]))[:MAX_LISTED]

@@ -99,10 +99,23 @@ def comparison_note(results: Results) -> str:
     if results.settings["draws"] == 1:
         fixed = results.settings.get("world") in FIXED_ORDERINGS
         over = "people" if fixed else "people of one draw; orderings of other draws differ more (--draws 10)"
+    kind = ""
+    if any(one.to_dict()["true_state"] is not None for one in results.policies.values()):
+        optimistic = " (optimistic for lpbTS)" if "lpbts" in results.policies else ""
+        kind = f" True state: its probability by the policy's own posterior{optimistic}, not P(best)."
     if not others:
-        return f"± se is over {over}."
+        return f"± se is over {over}.{kind}"
     what = f"− {name_of(first)}: difference of regret on the same people and random numbers."
-    return f"{what} Its interval and ± se are over {over}."
+    return f"{what} Its interval and ± se are over {over}.{kind}"
+
+
+def decision_headers(columns: Sequence[str]) -> list[str]:
+    """Return the headers of a table of decisions, whose probability is that of being played, not P(best).
+
+    >>> decision_headers(["person", "action", "probability"])
+    ['person', 'action', 'P(played)']
+    """
+    return ["P(played)" if column == "probability" else column for column in columns]
 
 
 def described(results: Results) -> str:

@@ -72,6 +72,8 @@ class KnownMeans(Evidence):
 
     rewards: Rewards = field(default_factory=Rewards)
     kind = "known-means"
+    certainty = "exact"
+    gaussian_noise = True
     ordered = False
     own_rows = 1
     update_posterior = staticmethod(update_posterior)
@@ -152,6 +154,7 @@ class Consistency(Evidence):
     rounds: int = 200
     slack: float = 0.0
     kind = "consistency"
+    certainty = "equal for possible states"
     ordered = False
     own_rows = 2
     probabilistic = False

@@ -73,6 +73,7 @@ class OrderBounds(Evidence):
 
     rewards: Rewards = field(default_factory=Rewards)
     kind = "order-bounds"
+    certainty = "equal for possible states"
     probabilistic = False
     fitted = True
     batchable = True

@@ -27,7 +27,7 @@ def create_app(service: Service) -> FastAPI:
     app.state.service = service
     app.state.metrics = Metrics(service)
     problems.install(app)
-    for module in (operations, keys, projects, decisions, outcomes, people):
+    for module in (decisions, outcomes, people, projects, keys, operations):  # the busiest first
         app.include_router(module.router)
     app.add_middleware(Middleware, max_body=service.limits.body, metrics=app.state.metrics)
     return app

@@ -1,6 +1,5 @@
 """Bodies of requests, with strict types: "1" is not 1."""
 
-import math
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -22,7 +21,11 @@ MAX_LABEL = 1_000
 """Characters of a label, as everywhere in lpbandits."""
 
 
-def _storable(text: str) -> str:
+FIRST, LAST = -62_135_596_800, 253_402_300_799
+"""Beginning of year 1 and end of year 9999, in seconds since 1970."""
+
+
+def storable(text: str) -> str:
     """Refuse text that a database cannot hold."""
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise ValueError("must not have null characters or unpaired surrogates")
@@ -32,11 +35,11 @@ def _storable(text: str) -> str:
 def _label(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be blank")
-    return _storable(text)
+    return storable(text)
 
 
 def _finite(number: float) -> float:
-    if not math.isfinite(number) or abs(number) > MAX_ABS_VALUE:
+    if not abs(number) <= MAX_ABS_VALUE:  # NaN neither
         raise ValueError(f"must be a finite number within ±{MAX_ABS_VALUE:g}")
     return number
 
@@ -50,12 +53,14 @@ def _microseconds(value: Any) -> Any:
             moment = datetime.fromisoformat(value)
             if moment.tzinfo is None:
                 raise ValueError("must have a time zone, such as 2026-03-01T09:30:00Z")
-            return round(moment.timestamp() * 1e6)
-        if isinstance(value, int | float) and abs(value) < 2**40:
+            value = moment.timestamp()
+        if isinstance(value, int | float) and FIRST <= value <= LAST:
             return round(value * 1e6)
     except (OverflowError, ValueError) as error:
         raise ValueError(f"must be an ISO 8601 time with a zone: {error}") from None
-    raise ValueError("must be an ISO 8601 time such as 2026-03-01T09:30:00Z, or seconds since 1970")
+    raise ValueError(
+        "must be an ISO 8601 time such as 2026-03-01T09:30:00Z, or seconds since 1970, in the years 1 to 9999"
+    )
 
 
 Text = Annotated[StrictStr, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(_label)]

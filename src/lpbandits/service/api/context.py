@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import Depends, Header, Path, Request, Response
+from fastapi import Depends, Header, Path, Query, Request, Response
 from pydantic import AfterValidator, BaseModel
 
 from lpbandits.service.access import EVERYTHING, Access
-from lpbandits.service.api.bodies import MAX_LABEL, _label
+from lpbandits.service.api.bodies import MAX_LABEL, _label, storable
 from lpbandits.service.service import Service
 from lpbandits.service.writer import WriteRequest
 from lpbandits.typing import Json
@@ -21,6 +21,7 @@ ProjectName = Annotated[str, Path(pattern=NAME, description="Name of the project
 PersonLabel = Annotated[
     str, Path(min_length=1, max_length=MAX_LABEL, description="Label of the person."), AfterValidator(_label)
 ]
+Reason = Annotated[str, Query(max_length=MAX_LABEL, description="Why."), AfterValidator(storable)]
 IdempotencyKey = Annotated[
     str | None,
     Header(
@@ -39,16 +40,19 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def require(role: str) -> Any:
-    """Return the dependency that checks the role, and the project if the route has one."""
+def require(role: str, *, any_project: bool = False) -> Any:
+    """Return the dependency that checks the role, and the project: that of the route, or with `any_project` none."""
 
-    def check(request: Request) -> Access:
+    async def check(request: Request) -> Access:
         service = service_of(request)
         if service.dev:
             return EVERYTHING
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        access = service.keys.access(token.strip() if scheme.lower() == "bearer" and token else None)
-        access.check(role, request.path_params.get("project"))
+        sent = token.strip() if scheme.lower() == "bearer" and token else None
+        if service.keys.must_refresh(sent):
+            await asyncio.to_thread(service.keys.refresh)
+        access = service.keys.access(sent)
+        access.check(role, access.project if any_project else request.path_params.get("project"))
         return access
 
     check.role = role  # type: ignore[attr-defined] # read by the test of all routes
@@ -56,6 +60,8 @@ def require(role: str) -> Any:
 
 
 Reader = Annotated[Access, require("reader")]
+ReaderOfAny = Annotated[Access, require("reader", any_project=True)]
+"""For routes that leave out what the key may not read."""
 Recorder = Annotated[Access, require("recorder")]
 Operator = Annotated[Access, require("operator")]
 Admin = Annotated[Access, require("admin")]
@@ -64,7 +70,7 @@ Admin = Annotated[Access, require("admin")]
 def digest_of(request: Request, body: BaseModel | None) -> bytes:
     """Return a hash of a request's route and content, whatever the order and spacing of its JSON."""
     content = None if body is None else body.model_dump(mode="json", exclude_unset=True)
-    text = json.dumps([request.method, request.url.path, content], sort_keys=True)
+    text = json.dumps([request.method, request.url.path, request.url.query, content], sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import time
+import traceback
 from typing import Any
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lpbandits.service.api.problems import problem
@@ -43,6 +45,7 @@ class Middleware:
 
     def __init__(self, app: ASGIApp, *, max_body: int, metrics: Metrics) -> None:
         self.app, self.max_body, self.metrics = app, max_body, metrics
+        self._too_large = f"the limit of a request is {max_body:,} bytes; send smaller batches"
         self.log = structlog.get_logger("lpbandits.service")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,14 +67,17 @@ class Middleware:
         length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         try:
             if not length.isdigit() or int(length) > self.max_body:
-                await _too_large(self.max_body)(scope, receive, sending)
+                await problem(413, self._too_large)(scope, receive, sending)
             else:
                 await self.app(scope, self._limited(receive), sending)
-        except _TooLarge:
-            await _too_large(self.max_body)(scope, receive, sending)
         except asyncio.CancelledError:  # the server has waited for it long enough
             if not started:
                 await problem(503, STOPPING)(scope, receive, sending)
+        except Exception as error:
+            # the message may name a person, so that only the place is logged
+            self.log.error("bug", error=type(error).__name__, trace=traceback.format_tb(error.__traceback__))
+            detail = f"unexpected {type(error).__name__}; this is a bug in lpbandits, the server's log has details"
+            await problem(500, detail)(scope, receive, sending)
         finally:
             self._record(scope, status, time.perf_counter() - start)
 
@@ -84,7 +90,7 @@ class Middleware:
             message = await receive()
             size += len(message.get("body", b""))
             if size > self.max_body:
-                raise _TooLarge
+                raise HTTPException(413, self._too_large)
             return message
 
         return receiving
@@ -102,11 +108,3 @@ class Middleware:
             if ids:
                 about |= {name: ids[0]} if len(ids) == 1 else {f"{name}s": len(ids)}
         self.log.info("request", **about)
-
-
-class _TooLarge(Exception):
-    """A request without a length that is too large."""
-
-
-def _too_large(limit: int) -> ASGIApp:
-    return problem(413, f"the limit of a request is {limit:,} bytes; send smaller batches")

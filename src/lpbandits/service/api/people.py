@@ -5,16 +5,19 @@ from typing import Annotated
 
 import numpy as np
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import AfterValidator
 from sqlalchemy import Connection, select
 
 from lpbandits.errors import InvalidInput, NotSupported
-from lpbandits.service.api.bodies import MAX_LABEL, PersonBody
+from lpbandits.service.api import answers
+from lpbandits.service.api.bodies import MAX_LABEL, PersonBody, storable
 from lpbandits.service.api.context import (
     Admin,
     IdempotencyKey,
     PersonLabel,
     ProjectName,
     Reader,
+    Reason,
     Recorder,
     digest_of,
     json_response,
@@ -33,28 +36,32 @@ from lpbandits.service.store import schema
 from lpbandits.service.unit import Person, Project
 from lpbandits.typing import Json
 
+After = Annotated[
+    str, Query(max_length=MAX_LABEL, description="The last label of the page before."), AfterValidator(storable)
+]
+
 router = APIRouter(prefix="/v1/projects/{project}", tags=["people"])
 
 
-@router.get("/people", responses=responses(404))
+@router.get("/people", responses=responses(404, ok=answers.People))
 async def list_people(
     _: Reader,
     project: ProjectName,
     request: Request,
-    after: Annotated[str | None, Query(max_length=MAX_LABEL, description="The last label of the page before.")] = None,
+    after: After | None = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
 ) -> Response:
     """List the labels of people in order, a page at a time."""
     return json_response(await read(request, _people, project, after, limit))
 
 
-@router.get("/people/{person}", responses=responses(404, 409))
+@router.get("/people/{person:path}", responses=responses(404, 409, ok=answers.Person))
 async def show(_: Reader, project: ProjectName, person: PersonLabel, request: Request) -> Response:
     """Return a person's history, the probability of each state, and those of the next action."""
     return json_response(await read(request, _person, project, person))
 
 
-@router.put("/people/{person}", responses=responses(404, 409, 507))
+@router.put("/people/{person:path}", responses=responses(404, 409, 507, ok=answers.Start))
 async def start(
     access: Recorder,
     project: ProjectName,
@@ -71,13 +78,13 @@ async def start(
     return await write(request, operation, status=200)
 
 
-@router.delete("/people/{person}", responses=responses(404, 507))
+@router.delete("/people/{person:path}", responses=responses(404, 507, ok=answers.Deleted))
 async def delete(
     access: Admin,
     project: ProjectName,
     person: PersonLabel,
     request: Request,
-    reason: Annotated[str | None, Query(max_length=MAX_LABEL)] = None,
+    reason: Reason | None = None,
     key: IdempotencyKey = None,
 ) -> Response:
     """Delete all that is stored about a person; only the fact of the deletion is kept."""

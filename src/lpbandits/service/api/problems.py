@@ -5,6 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from lpbandits.errors import FileFormatError, InvalidInput, LpbError, NotSupported, ResourceError
@@ -40,12 +41,15 @@ SCHEMA = {
 }
 
 
-def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the description of errors for OpenAPI; those of every route are included."""
-    return {
+def responses(
+    *statuses: int, ok: type[BaseModel] | None = None, created: type[BaseModel] | None = None
+) -> dict[int | str, dict[str, Any]]:
+    """Return the description of a route's answers for OpenAPI; errors of every route are included."""
+    errors: dict[int | str, dict[str, Any]] = {
         status: {"description": TITLES[status], "content": {"application/problem+json": {"schema": SCHEMA}}}
         for status in sorted({400, 401, 403, 413, 422, 429, 503, *statuses})
     }
+    return {status: {"model": shape} for status, shape in ((200, ok), (201, created)) if shape} | errors
 
 
 def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
@@ -85,12 +89,6 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def of_framework(_: Request, error: HTTPException) -> Response:
         return problem(error.status_code, str(error.detail), dict(error.headers or {}))
-
-    @app.exception_handler(Exception)
-    async def unexpected(_: Request, error: Exception) -> Response:
-        return problem(
-            500, f"unexpected {type(error).__name__}; this is a bug in lpbandits, the server's log has details"
-        )
 
 
 def _place(location: tuple[int | str, ...]) -> str:

@@ -7,12 +7,15 @@ from fastapi import APIRouter, Body, Query, Request, Response
 from sqlalchemy import Connection, func, select
 
 from lpbandits.model import PreferenceModel
+from lpbandits.service.api import answers
 from lpbandits.service.api.bodies import ProjectBody
 from lpbandits.service.api.context import (
     IdempotencyKey,
     Operator,
     ProjectName,
     Reader,
+    ReaderOfAny,
+    Reason,
     digest_of,
     json_response,
     read,
@@ -28,16 +31,15 @@ from lpbandits.service.store import schema
 from lpbandits.typing import Json
 
 router = APIRouter(prefix="/v1/projects", tags=["projects"])
-MAX_REASON = 1_000
 
 
-@router.get("", responses=responses())
-async def list_projects(access: Reader, request: Request) -> Response:
+@router.get("", responses=responses(ok=answers.Projects))
+async def list_projects(access: ReaderOfAny, request: Request) -> Response:
     """List the projects that the key may read."""
     return json_response(await read(request, _projects, access.project))
 
 
-@router.put("/{project}", responses=responses(404, 409, 507))
+@router.put("/{project}", responses=responses(404, 409, 507, ok=answers.Configured))
 async def configure(
     access: Operator,
     project: ProjectName,
@@ -53,20 +55,20 @@ async def configure(
     return await write(request, operation, status=200)
 
 
-@router.get("/{project}", responses=responses(404))
+@router.get("/{project}", responses=responses(404, ok=answers.Configured))
 async def show(_: Reader, project: ProjectName, request: Request) -> Response:
     """Return the settings of a project, and all their versions."""
     return json_response(await read(request, _project, project))
 
 
-@router.put("/{project}/model", responses=responses(404, 409, 507))
+@router.put("/{project}/model", responses=responses(404, 409, 507, ok=answers.Carried))
 async def upload(
     access: Operator,
     project: ProjectName,
     request: Request,
     content: Annotated[dict[str, Any], Body(description="A model file, as `lpb fit` writes it.")],
     dry_run: Annotated[bool, Query(description="Only say what the model would take over and drop.")] = False,
-    reason: Annotated[str | None, Query(max_length=MAX_REASON, description="Why the model changes.")] = None,
+    reason: Reason | None = None,
     deviation: Annotated[bool, Query(description="Record the change of a trial's model as a deviation.")] = False,
     key: IdempotencyKey = None,
 ) -> Response:
@@ -81,7 +83,7 @@ async def upload(
     return await write(request, operation, status=200)
 
 
-@router.get("/{project}/model", responses=responses(404, 409))
+@router.get("/{project}/model", responses=responses(404, 409, ok=answers.Shape))
 async def download(_: Reader, project: ProjectName, request: Request) -> Response:
     """Return the model of a project, as a model file."""
     return json_response(await read(request, _model, project))

@@ -65,6 +65,8 @@ class Ask(FactWrite):
         allowed = _allowed(unit, setup, person, item)
         _check_own_action(setup, item, allowed)
         unit.touch(person)
+        if person.version != setup.version:
+            keep_belief(person, setup, agent)
         added = []
         for position in range(item.count):
             if allowed == []:
@@ -83,7 +85,7 @@ class Ask(FactWrite):
                 library=__version__,
                 key_id=self.by,
             )
-            added.append(Added(person, person.added[-1][1]))
+            added.append(Added(person, person.added[-1][1], decision.id))
             if item.exclude_seen and allowed is not None:
                 allowed = [label for label in allowed if label != decision.action]
         person.asked = agent.asked
@@ -91,7 +93,7 @@ class Ask(FactWrite):
 
     def render(self, unit: Unit, project: Project, added: Sequence[Added]) -> Json:
         """Return the decision, or the list of decisions."""
-        rendered = [decision_json(unit.setup(project.id, one.fact["version"]), one.person, one.fact) for one in added]
+        rendered = [decision_json(unit.setup(project.id, one.fact["version"]), *one) for one in added]
         return rendered[0] if self.kind == "decision" else {"decisions": rendered}
 
 
@@ -104,14 +106,10 @@ def enrolled(unit: Unit, project: Project, setup: Setup, label: str) -> Person:
 
 def agent_of(unit: Unit, setup: Setup, person: Person) -> Agent:
     """Return a person's agent under the current setup, from the snapshot if that is of the same version."""
-    if person.n == 0 or person.version == setup.version:
-        agent = restored(setup, person.label, person.belief, holdout=person.holdout, asked=person.asked)
-    else:
-        history = unit.history(person)
-        agent = history.agent(setup, person.label, holdout=person.holdout, asked=person.asked)
-    unit.touch(person)
-    keep_belief(person, setup, agent)
-    return agent
+    if person.version == setup.version or person.n == 0:
+        return restored(setup, person.label, person.belief, holdout=person.holdout, asked=person.asked)
+    history = unit.history(person)
+    return history.agent(setup, person.label, holdout=person.holdout, asked=person.asked)
 
 
 def keep_belief(person: Person, setup: Setup, agent: Agent) -> None:
@@ -120,13 +118,13 @@ def keep_belief(person: Person, setup: Setup, agent: Agent) -> None:
     person.belief = agent.belief.pack()
 
 
-def decision_json(setup: Setup, person: Person, row: Fact) -> Json:
-    """Return a decision as the API shows it."""
+def decision_json(setup: Setup, person: Person, row: Fact, known_id: str | None = None) -> Json:
+    """Return a decision as the API shows it; its id is computed if it is not known."""
     allowed = setup.model.actions if row["allowed"] is None else json.loads(row["allowed"])
     positive = None if row["positive"] is None else dict(json.loads(row["positive"]))
     action = json.loads(row["action"])
     return {
-        "decision": id_of_decision(setup, person.label, row["asked"]),
+        "decision": known_id or id_of_decision(setup, person.label, row["asked"]),
         "person": person.label,
         "action": returned_action(row),
         "recommended": action,

@@ -9,6 +9,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
 from lpbandits.policies.choose import AUTO
 from lpbandits.policies.registry import entry_of
+from lpbandits.service.carry import check_family
 from lpbandits.service.configuration import Configuration, Setup
 from lpbandits.service.errors import Conflict
 from lpbandits.service.requests.base import Answer, Write
@@ -43,6 +44,8 @@ class Configure(Write):
 
     def run(self, unit: Unit) -> Answer:
         """Return the answer; make the project if it does not exist."""
+        if self.deviation and not self.reason:
+            raise InvalidInput("reason must say why the protocol of the trial is changed, got none")
         if self.model is None and unit.known_project(self.project) is None:
             self._checked(unit, Configuration.checked(self.content, Configuration()))
             added = unit.sql.execute(insert(schema.projects).values(name=self.project, at=unit.now))
@@ -62,9 +65,10 @@ class Configure(Write):
                 f"the project is a trial, whose {', '.join(changes)} must not change; to record the change as a "
                 'deviation from the protocol, send "deviation": true with a "reason"'
             )
-        if self.deviation and not self.reason:
-            raise InvalidInput("reason must say why the protocol of the trial is changed, got none")
         self._checked(unit, after)
+        unit.flush()
+        if after.model_sha256 is not None:
+            check_family(unit.sql, project.id, Setup(after, self.model or unit.model(after.model_sha256)))
         if changes or not project.version:
             if self.model is not None:
                 self._store(unit, self.model)

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from lpbandits.errors import InvalidInput
 from lpbandits.service.errors import Conflict, NotFound
-from lpbandits.service.history import id_of_outcome
+from lpbandits.service.history import History, id_of_outcome
 from lpbandits.service.requests.ask import keep_belief
 from lpbandits.service.requests.base import Added, FactWrite, time_text
 from lpbandits.service.requests.tell import check_given
@@ -34,8 +34,8 @@ class Correct(FactWrite):
         where = (table.c.id == person_id, table.c.project_id == project.id)
         label = unit.sql.execute(select(table.c.label).where(*where)).scalar()
         person = None if label is None else unit.known_person(project, label)
-        history = None if person is None else unit.history(person)
-        outcome = next((one for one in history.current() if one.n == n), None) if history else None
+        history = History.new() if person is None else unit.history(person)
+        outcome = next((one for one in history.current() if one.n == n), None)
         if person is None or outcome is None:
             raise NotFound(f"outcome {self.outcome!r} does not exist in this project")
         setup = unit.setup(project.id, project.version)
@@ -47,11 +47,11 @@ class Correct(FactWrite):
         else:
             setup.policy_for(holdout=person.holdout).rewards.check(self.reward)
             check_given(unit, project, setup, outcome.action if self.given is None else self.given)
-            if outcome.withdrawn and any(
-                other.asked == outcome.asked is not None for other in unit.history(person).in_force()
+            if outcome.reward is None and any(
+                other.n != n and other.asked == outcome.asked is not None for other in history.in_force()
             ):
                 raise Conflict(
-                    f"outcome {self.outcome!r} was withdrawn, and its decision has another outcome; correct that"
+                    f"outcome {self.outcome!r} has no reward, but its decision has another outcome; correct that"
                 )
         unit.add_fact(
             person,
@@ -74,7 +74,7 @@ class Correct(FactWrite):
 
     def render(self, unit: Unit, project: Project, added: Sequence[Added]) -> Json:
         """Return the correction."""
-        ((person, row),) = added
+        ((person, row, _),) = added
         return {
             "outcome": id_of_outcome(person.id, row["outcome"]),
             "person": person.label,

@@ -91,6 +91,7 @@ class Tell(FactWrite):
         if is_evidence:
             agent = agent_of(unit, setup, person)
             agent.tell(given, item.reward)
+            unit.touch(person)
             keep_belief(person, setup, agent)
         unit.add_fact(
             person,
@@ -105,7 +106,7 @@ class Tell(FactWrite):
 
     def render(self, unit: Unit, project: Project, added: Sequence[Added]) -> Json:
         """Return the outcome, or the list of outcomes."""
-        rendered = [outcome_json(unit, project, *one) for one in added]
+        rendered = [outcome_json(unit, project, one.person, one.fact) for one in added]
         return rendered[0] if self.kind == "outcome" else {"outcomes": rendered}
 
 

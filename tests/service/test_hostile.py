@@ -1,0 +1,162 @@
+"""Requests at the edge of what is valid: each is answered, never with 5xx, and a refused one changes nothing."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from lpbandits.model import PreferenceModel
+from lpbandits.service.service import Service
+from tests.service.shared import MODEL, dump, make_project
+
+ANN = "/v1/projects/p/people/ann"
+HUGE = 10**400
+REFUSED: list[tuple[str, str, Any, int]] = [
+    ("POST", f"{ANN}/decisions", {"allowed": ["nothing"]}, 422),
+    ("POST", f"{ANN}/decisions", {"allowed": []}, 422),
+    ("POST", f"{ANN}/decisions", {"allowed": ["3"]}, 422),  # the action is the number 3
+    ("POST", f"{ANN}/decisions", {"allowed": [True]}, 422),
+    ("POST", f"{ANN}/decisions", {"action": "rest"}, 422),  # outside shadow mode
+    ("POST", f"{ANN}/decisions", {"unknown": 1}, 422),
+    ("POST", f"{ANN}/schedule", {"n": 5, "exclude_seen": True}, 409),  # four actions
+    ("POST", f"{ANN}/schedule", {"n": 0}, 422),
+    ("POST", f"{ANN}/outcomes", {"action": "rest", "reward": HUGE}, 422),
+    ("POST", f"{ANN}/outcomes", {"action": "rest", "reward": "1"}, 422),
+    ("POST", f"{ANN}/outcomes", {"action": "rest", "reward": 1, "at": 2**39}, 422),
+    ("POST", f"{ANN}/outcomes", {"action": "rest", "reward": 1, "at": "0001-01-01T00:00:00+14:00"}, 422),
+    ("POST", f"{ANN}/outcomes", {"action": "rest", "reward": 1, "at": "2026-01-01T00:00:00"}, 422),
+    ("POST", f"{ANN}/outcomes", {"action": "rest", "decision": "x-0", "reward": 1}, 422),
+    ("POST", f"{ANN}/outcomes", {"decision": "x-0", "reward": 1}, 404),
+    ("POST", f"{ANN}/outcomes", {"decision": "x-99999999999999999999", "reward": 1}, 404),
+    ("POST", f"{ANN}/outcomes", {"decision": "x-9999999999", "reward": 1}, 404),
+    ("POST", f"{ANN}/outcomes", {"reward": 1}, 422),
+    ("POST", "/v1/projects/p/outcomes/o1-1/corrections", {"reward": 1, "reason": "x"}, 404),
+    ("POST", "/v1/projects/p/outcomes/o999999999999999999-999999999/corrections", {"reward": 1, "reason": "x"}, 404),
+    ("PUT", ANN, {"prior": [1, 0]}, 422),
+    ("PUT", ANN, {"prior": [0.5, 0.5, HUGE]}, 422),
+    ("PUT", ANN, {"prior": [1, 0, 0], "covariates": {}}, 422),
+    ("PUT", ANN, {"covariates": {"age": "\ud800"}}, 422),
+    ("DELETE", ANN, None, 404),
+    ("PUT", "/v1/projects/new", {"deviation": True}, 422),
+    ("PUT", "/v1/projects/new", {"policy": "nothing"}, 422),
+    ("PUT", "/v1/projects/new", {"policy": "\ud800"}, 422),
+    ("PUT", "/v1/projects/p", {"policy": "lpb-duel"}, 422),
+    ("PUT", "/v1/projects/p", {"settings": {"explore": 2}}, 422),
+    ("PUT", "/v1/projects/p", {"settings": {"unknown": 2}}, 422),
+    ("PUT", "/v1/projects/p", {"holdout": 1.5}, 422),
+    ("PUT", "/v1/projects/new/model", MODEL.to_dict(), 404),
+    ("PUT", "/v1/projects/p/model", {"format": "\ud800"}, 422),
+    ("PUT", "/v1/projects/p/model", MODEL.to_dict() | {"sha256": "0" * 64}, 422),
+    ("GET", "/v1/projects/new", None, 404),
+    ("GET", ANN, None, 404),
+    ("GET", "/v1/projects/p/people?limit=0", None, 422),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "status"), REFUSED)
+def test_a_refused_request_changes_nothing(
+    service: Service, client: TestClient, method: str, path: str, body: Any, status: int
+) -> None:
+    make_project(client)
+    before = dump(service)
+    content = None if body is None else json.dumps(body)
+    answer = client.request(method, path, content=content, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
+    assert answer.json()["status"] == status
+    assert dump(service) == before
+
+
+def test_a_refused_project_is_not_made_by_halves(client: TestClient) -> None:
+    assert client.put("/v1/projects/new", json={"deviation": True}).status_code == 422
+    assert client.put("/v1/projects/new", json={}).status_code == 200
+
+
+@pytest.mark.parametrize("text", ["%00", "a%00b"])
+@pytest.mark.parametrize("path", ["/v1/projects/p/people?after={}", "/v1/projects/p/people/{}"])
+def test_null_characters_are_refused(client: TestClient, path: str, text: str) -> None:
+    make_project(client)
+    assert client.get(path.format(text)).status_code == 422
+
+
+@pytest.mark.parametrize("path", ["people/ann?reason=a%00b", "people/a%00nn"])
+def test_null_characters_are_refused_in_deletions(client: TestClient, path: str) -> None:
+    client.post(f"{make_project(client)}/people/ann/decisions")
+    assert client.delete(f"/v1/projects/p/{path}").status_code == 422
+
+
+def test_null_characters_are_refused_in_reasons(client: TestClient) -> None:
+    path = make_project(client)
+    new = MODEL.replace(prior=[0.2, 0.3, 0.5])
+    assert client.put(f"{path}/model?reason=a%00b", json=new.to_dict()).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "label", ["a/b", "/", "a/decisions", "x y", "ü✓", "a%b", "a?b#c", "a\\b", "'; DROP TABLE people"]
+)
+def test_a_person_with_any_label_can_be_read_and_deleted(client: TestClient, label: str) -> None:
+    from urllib.parse import quote
+
+    path = make_project(client)
+    made = client.post(f"{path}/decisions:batch", json={"items": [{"person": label}]})
+    assert made.status_code == 201
+    own = f"{path}/people/{quote(label, safe='')}"
+    assert client.get(own).json()["person"] == label
+    assert client.post(f"{own}/decisions").json()["person"] == label
+    assert client.get(f"{path}/people").json()["people"] == [label]
+    assert client.delete(own).json()["decisions"] == 2
+
+
+def test_actions_that_no_database_can_hold_are_refused(client: TestClient) -> None:
+    path = make_project(client, model=None)
+    for label in ("\ud800", "a\0b"):
+        model = PreferenceModel([[0, 1], [1, 0]], actions=["a", "b"]).to_dict()
+        text = json.dumps(model).replace('"a"', json.dumps(label))
+        answer = client.put(f"{path}/model", content=text, headers={"Content-Type": "application/json"})
+        assert answer.status_code == 422, answer.text
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"1", b'"\xff"', b"[" * 100_000, b'{"n": NaN}', b'{"n": 1e999}'])
+def test_bodies_that_are_not_json_objects_are_refused(client: TestClient, content: bytes) -> None:
+    path = make_project(client)
+    headers = {"Content-Type": "application/json"}
+    answer = client.post(f"{path}/people/ann/schedule", content=content, headers=headers)
+    assert answer.status_code in (400, 422), answer.text
+
+
+def test_a_decision_has_one_reward_however_it_is_corrected(client: TestClient) -> None:
+    path = make_project(client)
+    ann = f"{path}/people/ann"
+    decision = client.post(f"{ann}/decisions").json()["decision"]
+    given = client.post(f"{ann}/outcomes", json={"decision": decision}).json()["outcome"]
+    assert client.post(f"{ann}/outcomes", json={"decision": decision, "reward": 0.5}).status_code == 201
+    answer = client.post(f"{path}/outcomes/{given}/corrections", json={"reward": 0.7, "reason": "typo"})
+    assert answer.status_code == 409
+    assert client.get(ann).json()["rounds"] == 1
+
+
+@pytest.mark.parametrize("how", ["settings", "model"])
+def test_a_family_of_rewards_that_contradicts_the_outcomes_is_refused(client: TestClient, how: str) -> None:
+    path = make_project(client)
+    client.post(f"{path}/people/ann/outcomes", json={"action": "rest", "reward": 0.5})
+    if how == "model":
+        answer = client.put(f"{path}/model", json=MODEL.replace(rewards="bernoulli").to_dict())
+    else:
+        answer = client.put(path, json={"settings": {"rewards": "bernoulli"}})
+    assert answer.status_code == 409
+    assert client.get(f"{path}/people/ann").status_code == 200
+
+
+def test_an_error_inside_the_service_is_a_problem(
+    opened: Callable[..., Service], sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lpbandits.service.api.app import create_app
+
+    service = opened(sqlite_url)
+    monkeypatch.setattr("lpbandits.service.requests.ask.enrolled", lambda *_: 1 / 0)
+    with TestClient(create_app(service), raise_server_exceptions=False) as client:
+        answer = client.post(f"{make_project(client)}/people/ann/decisions")
+    assert (answer.status_code, answer.headers["content-type"]) == (500, "application/problem+json")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "ann" not in answer.text
