@@ -1,5 +1,6 @@
 """Fixtures of the tests of the service: stores in SQLite and PostgreSQL, and clients of an app over them."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -23,19 +24,40 @@ def postgres() -> Iterator[Postgres]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Return the URL of a new store."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/lpb.db"
-    server: Postgres = request.getfixturevalue("postgres")
-    return server.new_database()
+@pytest.fixture(scope="session")
+def postgres_template(postgres: Postgres) -> str:
+    """Return the name of a database with the tables, of which tests use copies."""
+    url = postgres.new_database()
+    Store(url, serving=True).close()
+    return url.partition("@/")[2].partition("?")[0]
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file with the tables, of which tests use copies."""
+    path = tmp_path_factory.mktemp("template") / "lpb.db"
+    Store(f"sqlite:///{path}", serving=True).close()
+    return path
 
 
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
+def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
     """Return the URL of a new store in SQLite, for what does not depend on the database."""
+    shutil.copy(sqlite_template, tmp_path / "lpb.db")
     return f"sqlite:///{tmp_path}/lpb.db"
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres, postgres_template: str) -> str:
+    """Return the URL of a new store in PostgreSQL."""
+    return postgres.new_database(postgres_template)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest) -> str:
+    """Return the URL of a new store."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
 
 
 @pytest.fixture

@@ -148,6 +148,10 @@ class Setups:
             self._setups[project_id, version] = setup
         return setup
 
+    def clear(self) -> None:
+        """Forget everything, as after a transaction that failed: its versions do not exist."""
+        self._setups.clear()
+
     def model(self, sql: Connection, sha256: str) -> PreferenceModel:
         """Return a stored model."""
         if sha256 not in self._models:

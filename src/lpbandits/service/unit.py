@@ -163,10 +163,7 @@ class Unit:
         return self._stored.get((project.id, key))
 
     def load_people(self, project: Project, labels: Iterable[str]) -> None:
-        """Read people and their snapshots; other replicas wait until this transaction ends.
-
-        The lock comes first: a statement that waits for one reads the other columns as they were before it waited.
-        """
+        """Read people and their snapshots; other replicas wait until this transaction ends."""
         missing = sorted({label for label in labels if (project.id, label) not in self._people})
         person, snapshot = schema.people, schema.snapshots
         query = select(
@@ -174,11 +171,11 @@ class Unit:
             *(snapshot.c.n, snapshot.c.asked, snapshot.c.version, snapshot.c.belief),
         ).outerjoin(snapshot, snapshot.c.person_id == person.c.id)
         for some in _chunks(missing):
-            self._people |= {(project.id, label): None for label in some}
             where = (person.c.project_id == project.id, person.c.label.in_(some))
-            if self._locks:
+            if self._locks:  # a statement of its own: one that waits would read the snapshots of before
                 locked = select(person.c.id).where(*where).order_by(person.c.id).with_for_update()
-                where = (person.c.id.in_(self.sql.execute(locked).scalars().all()),)
+                where = (person.c.id.in_(self.sql.execute(locked).scalars().all()),)  # not people added meanwhile
+            self._people |= {(project.id, label): None for label in some}
             for row in self.sql.execute(query.where(*where)):
                 self._people[project.id, row.label] = Person(
                     row.id, project.id, row.label, row.holdout, row.n or 0, row.asked or 0, row.version or 0, row.belief
@@ -280,6 +277,10 @@ class Unit:
                 rows[schema.people].append(fields | {"holdout": person.holdout, "at": self.now})
             for table, values in person.added:
                 rows[table].append(values)
+                if table is schema.decisions:
+                    self._decisions[person.id, values["asked"]] = values
+                elif table is schema.outcomes and values["asked"] is not None:
+                    self._reported.add((person.id, values["asked"]))
             snapshots.append(
                 {"person_id": person.id, "n": person.n, "asked": person.asked, "version": person.version}
                 | {"belief": person.belief}

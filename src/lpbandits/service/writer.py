@@ -124,18 +124,22 @@ class Writer:
     def _transaction(self, requests: Sequence[WriteRequest]) -> list[Any]:
         """Return the answers of requests, or their errors; all is on disk when it returns."""
         answers: list[Any] = []
-        with self._store.writing() as sql:
-            unit = Unit(sql, self._setups, int(self._clock() * 1e6))
-            unit.load(requests)
-            for request in requests:
-                try:
-                    with unit.one_request():
-                        answers.append(request.run(unit))
-                except DBAPIError:
-                    raise
-                except Exception as error:
-                    answers.append(error)
-            unit.flush()
+        try:
+            with self._store.writing() as sql:
+                unit = Unit(sql, self._setups, int(self._clock() * 1e6))
+                unit.load(requests)
+                for request in requests:
+                    try:
+                        with unit.one_request():
+                            answers.append(request.run(unit))
+                    except DBAPIError:
+                        raise
+                    except Exception as error:
+                        answers.append(error)
+                unit.flush()
+        except BaseException:
+            self._setups.clear()
+            raise
         return answers
 
 

@@ -47,6 +47,7 @@ class Delete(Write):
             key_id=self.by,
             at=unit.now,
         )
+        unit.flush()  # the id of the person must not be given again
         body: Json = {"deleted": True, "decisions": counts["decisions"], "outcomes": counts["outcomes"]}
         body |= {"at": time_text(unit.now)}
         return body, json.dumps(body), None
