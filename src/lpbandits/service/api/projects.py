@@ -27,6 +27,7 @@ from lpbandits.service.configuration import Configuration, Setup
 from lpbandits.service.requests.base import time_text
 from lpbandits.service.requests.configure import Configure, project_json
 from lpbandits.service.service import Service
+from lpbandits.service.stats import project_stats
 from lpbandits.service.store import schema
 from lpbandits.typing import Json
 
@@ -87,6 +88,16 @@ async def upload(
 async def download(_: Reader, project: ProjectName, request: Request) -> Response:
     """Return the model of a project, as a model file."""
     return json_response(await read(request, _model, project))
+
+
+@router.get("/{project}/stats", responses=responses(404))
+async def stats(_: Reader, project: ProjectName, request: Request) -> Response:
+    """Return numbers of a project: people, decisions, outcomes, and the mean reward of each action and arm."""
+    return json_response(await read(request, _stats, project))
+
+
+def _stats(sql: Connection, _: Service, name: str) -> Json:
+    return project_stats(sql, name)
 
 
 def _projects(sql: Connection, service: Service, only: str | None) -> Json:
