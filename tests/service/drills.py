@@ -26,6 +26,9 @@ from tests.service.replay import check
 from tests.service.running import LPB, Caller, Reply, Server
 
 
+FACTS = ("decisions", "outcomes", "corrections")
+
+
 @dataclass
 class Place:
     """Where a drill has its stores: a folder, and PostgreSQL unless it is about SQLite."""
@@ -65,7 +68,11 @@ def kills(place: Place, times: int = 20, n_clients: int = 8) -> Result:
             server.kill()
             server.start()
             check(load, server, complete=False)
-        return _ended(load, server, times, f"{load.recovered} answers lost and repeated")
+        load.stop_after(30)
+        server.kill()
+        load.wrong += verified(server.store)  # of a store that nobody closed
+        server.start()
+        return _ended(load, server, times + 1, f"{load.recovered} answers lost and repeated")
 
 
 def stops(place: Place, times: int = 5) -> Result:
@@ -208,15 +215,14 @@ def replicas(place: Place, times: int = 200) -> Result:
                 load.wrong.append(f"pair {i}: one decision for two requests")
         _expect_facts(load, first, 6 * times)
         load.start()
-        load.wait_for(600)
-        load.stop()
+        load.stop_after(600)
         for server in (first, second):
             counts = check(load, server, only="p")
         counts["pairs"] = 5 * times
         failed = {status: n for status, n in load.statuses.items() if status >= 500}
         if failed:
             load.wrong.append(f"server errors: {failed}")
-        load.wrong += _tracebacks(first)
+        load.wrong += verified(store) + _tracebacks(first)
         return Result(5 * times, counts, f"pairs answered {dict(together)}", load.wrong)
 
 
@@ -226,8 +232,7 @@ def second_server(place: Place) -> Result:
         prepare(server)
         load = Load([server], 4, seed=place.rng.randrange(10**6)).start()
         load.wait_for(20)
-        command = [*LPB, "serve", "--store", server.store, "--port", "0", "--dev"]
-        second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        second = run_lpb("serve", "--store", server.store, "--port", "0", "--dev")
         reason = second.stderr.strip()
         if second.returncode != 2 or f"process {server.process.pid}" not in reason or "\n" in reason:
             load.wrong.append(f"the second server ended with {second.returncode}: {reason}")
@@ -237,6 +242,28 @@ def second_server(place: Place) -> Result:
         server.kill()
         server.start()
         return _ended(load, server, 2, f"exit code {second.returncode}")
+
+
+def backups(place: Place, times: int = 4) -> Result:
+    """Copy the store while clients write."""
+    with place.server().start() as server:
+        prepare(server)
+        load = Load([server], seed=place.rng.randrange(10**6)).start()
+        facts = []
+        for i in range(times):
+            load.wait_for(50)
+            n_before = len(load.acknowledged)
+            copy = place.folder / f"copy{i}.db"
+            done = run_lpb("store", "backup", "--store", server.store, "--out", str(copy))
+            if done.returncode:
+                load.wrong.append(f"the backup failed: {done.stderr}")
+                continue
+            load.wrong += verified(f"sqlite:///{copy}")
+            with sqlite3.connect(copy) as sql:
+                facts.append(sum(sql.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in FACTS))  # noqa: S608 - constants
+            if facts[-1] < n_before:
+                load.wrong.append(f"copy {i} has {facts[-1]} facts, but {n_before} were acknowledged before")
+        return _ended(load, server, times, f"copies of {facts} facts")
 
 
 class Pair:
@@ -271,15 +298,25 @@ def _expect_facts(load: Load, server: Server, number: int) -> None:
         load.wrong.append(f"pairs left {facts} facts, not {number}")
 
 
+def run_lpb(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command that ends."""
+    return subprocess.run([*LPB, *words], capture_output=True, text=True, timeout=120, check=False)
+
+
+def verified(store: str) -> list[str]:
+    """Return what `lpb store verify` finds wrong."""
+    done = run_lpb("store", "verify", "--store", store)
+    return [f"verify ended with {done.returncode}: {done.stdout} {done.stderr}"] if done.returncode else []
+
+
 def _ended(load: Load, server: Server, faults: int, notes: str) -> Result:
     """Stop the clients, check the store and the server's log, and return the result."""
-    load.wait_for(30)
-    load.stop()
+    load.stop_after(30)
     counts = check(load, server)
     code, _ = server.stop()
     if code:
         load.wrong.append(f"the server ended with {code}")
-    return Result(faults, counts, notes, load.wrong + _tracebacks(server))
+    return Result(faults, counts, notes, load.wrong + verified(server.store) + _tracebacks(server))
 
 
 def _tracebacks(server: Server) -> list[str]:
@@ -337,6 +374,7 @@ SQLITE: dict[str, Callable[[Place], Result]] = {
     "long-log": long_log,
     "clock": clock_set_back,
     "second-server": second_server,
+    "backups": backups,
 }
 POSTGRES: dict[str, Callable[[Place], Result]] = {
     "kills": kills,

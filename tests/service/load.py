@@ -84,8 +84,11 @@ class Load:
             thread.start()
         return self
 
-    def stop(self) -> None:
-        """Let each client finish its request."""
+    def stop_after(self, n: int) -> None:
+        """Wait until n more requests are acknowledged, then let each client finish its round, unless they did before."""
+        if self._stopping.is_set():
+            return
+        self.wait_for(n)
         self._stopping.set()
         for thread in self._threads:
             thread.join(PATIENCE + 30)
