@@ -239,28 +239,21 @@ def _batches(store: Store, project_id: int | None) -> Iterator[Verified]:
 
 def _check_batch(sql: Connection, row: RowMapping, out: Verified) -> None:
     """Compare the facts of a request about several people; those of deleted people are gone."""
-    table = getattr(schema, KINDS[row["kind"]])
     name = f"the request with the key {row['key']!r}"
     try:
         places = {(int(person_id), int(n)) for person_id, n in json.loads(row["facts"])}
     except CONVERSION_ERRORS as error:
         out.differ(f"{name} is damaged: {error!r}")
         return
-    listed = sorted(places)
-    for start in range(0, len(listed), CHUNK):
-        some = listed[start : start + CHUNK]
-        where = tuple_(table.c.person_id, table.c.n).in_(some)
-        places.difference_update(map(tuple, sql.execute(select(table.c.person_id, table.c.n).where(where))))
-    owners = {person_id for person_id, _ in places}
-    gone = (
-        set(
-            sql.execute(
-                select(schema.tombstones.c.person_id).where(schema.tombstones.c.person_id.in_(owners))
-            ).scalars()
-        )
-        if owners
-        else set()
-    )
+    table, ids = getattr(schema, KINDS[row["kind"]]), sorted({person_id for person_id, _ in places})
+    numbers, deleted = {n for _, n in places}, schema.tombstones.c.person_id
+    gone: set[int] = set()
+    for start in range(0, len(ids), CHUNK):
+        some = ids[start : start + CHUNK]
+        query = select(table.c.person_id, table.c.n).where(table.c.person_id.in_(some))
+        known = sql.execute(query.where(table.c.n.in_(numbers)) if len(numbers) < CHUNK else query)
+        places.difference_update(map(tuple, known))
+        gone.update(sql.execute(select(deleted).where(deleted.in_(some))).scalars())
     lost = sorted(place for place in places if place[0] not in gone)
     if lost:
         out.differ(f"{name} was answered with {table.name} {id_of_outcome(*lost[0])[1:]}, which is missing")
