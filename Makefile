@@ -114,7 +114,8 @@ $(MUTANTS)/.ready: $(READY) requirements-mutants.lock
 	$(BIN)/uv pip install --quiet --python $(MUTANTS)/bin/python --no-deps --build-constraints requirements-dev.lock --editable .
 	@touch $@
 
-faults: setup ## a full disk, kills, Ctrl-C and worker crashes, tried on commands that write (an hour; needs root to mount a disk)
+faults: setup ## full disks, kills, Ctrl-C, crashed workers and stopped databases, for commands that write and for lpb serve (an hour; root)
+	$(BIN)/python -m tests.service.faults
 	$(BIN)/python -m tests.faults
 
 study-recovery: setup ## how well the methods of `lpb fit` recover planted orderings, and how often their intervals cover (an hour)

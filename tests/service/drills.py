@@ -1,5 +1,6 @@
 """Drills of the decision service: each disturbs servers under load, and returns what was counted and what is wrong."""
 
+import itertools
 import os
 import random
 import shutil
@@ -24,7 +25,6 @@ from tests.service.load import ACTIONS, PROJECT, Load, prepare
 from tests.service.postgres import Postgres
 from tests.service.replay import check
 from tests.service.running import LPB, Caller, Reply, Server
-
 
 FACTS = ("decisions", "outcomes", "corrections")
 
@@ -182,7 +182,7 @@ def clock_set_back(place: Place) -> Result:
         server.start()
         load.wait_for(100)
         history = Caller(server)("GET", f"{PROJECT}/people/p1").body["history"]
-        back = sum(later["at"] < earlier["at"] for earlier, later in zip(history, history[1:], strict=False))
+        back = sum(later["at"] < earlier["at"] for earlier, later in itertools.pairwise(history))
         if not back:
             load.wrong.append("the clock was not set back")
         return _ended(load, server, 3, f"{back} facts of p1 are earlier than the fact before")
@@ -195,16 +195,15 @@ def replicas(place: Place, times: int = 200) -> Result:
         prepare(first)
         load = Load([first, second], 8, n_people=4, seed=place.rng.randrange(10**6))
         pair = Pair(first, second)
-        together: Counter[str] = Counter()
+        together: Counter[int] = Counter()
         for i in range(times):
             person = f"{PROJECT}/people/both{i % 20}"
             asked = pair(f"{person}/decisions", {}, f"a{i}", f"a{i}")
             apart = pair(f"{person}/decisions", {}, f"b{i}", f"c{i}")
-            told = pair(f"{person}/outcomes", {"decision": asked[0].body.get("decision"), "reward": 1.5}, *2 * [f"d{i}"])
-            again = pair(
-                f"{person}/outcomes", {"decision": apart[0].body.get("decision"), "reward": 2.5}, f"e{i}", f"f{i}"
-            )
-            alone = pair(f"{person}/outcomes", {"action": ACTIONS[i % 5], "reward": 3.5}, *2 * [f"g{i}"])
+            outcomes = [{"decision": two[0].body.get("decision"), "reward": 1.5} for two in (asked, apart)]
+            told = pair(f"{person}/outcomes", outcomes[0], f"d{i}", f"d{i}")
+            again = pair(f"{person}/outcomes", outcomes[1], f"e{i}", f"f{i}")
+            alone = pair(f"{person}/outcomes", {"action": ACTIONS[i % 5], "reward": 3.5}, f"g{i}", f"g{i}")
             for replies in (asked, apart, told, again, alone):
                 together.update(reply.status for reply in replies)
                 load.wrong += [f"pair {i}: {reply}" for reply in replies if reply.status != 201]

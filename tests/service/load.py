@@ -14,7 +14,8 @@ from tests.service.running import Caller, Reply, Server
 ACTIONS = ["rest", "walk", "swim", "row", "read"]
 MODEL = lpb.PreferenceModel([[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 4, 1, 3]], actions=ACTIONS)
 SEED = 11
-SETTINGS = {"policy": "lpbts", "seed": SEED, "settings": {"noise": 1.0}}
+NOISE = 1.0
+SETTINGS = {"policy": "lpbts", "seed": SEED, "settings": {"noise": NOISE}}
 PROJECT = "/v1/projects/drill"
 PATIENCE = 45.0
 """Seconds for which a client repeats a request that is not acknowledged."""
@@ -85,7 +86,7 @@ class Load:
         return self
 
     def stop_after(self, n: int) -> None:
-        """Wait until n more requests are acknowledged, then let each client finish its round, unless they did before."""
+        """Wait until n more requests are acknowledged, then let clients finish; only the first call counts."""
         if self._stopping.is_set():
             return
         self.wait_for(n)

@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import Any
 
 import lpbandits as lpb
-from tests.service.load import ACTIONS, MODEL, PROJECT, SEED, SETTINGS, Acknowledged, GivenUp, Load
+from tests.service.load import ACTIONS, MODEL, NOISE, PROJECT, SEED, Acknowledged, GivenUp, Load
 from tests.service.running import Caller, Server
 
-POLICY = lpb.policy(MODEL, "lpbts", noise=SETTINGS["settings"]["noise"])
+POLICY = lpb.policy(MODEL, "lpbts", noise=NOISE)
 RETRIED = 200
 """Maximum number of acknowledged requests that are sent again at the end."""
 
@@ -99,9 +99,10 @@ def replayed(person: str, body: Any) -> list[str]:
             made = agent.decide(None if allowed == ACTIONS else allowed)
             if (made.id, made.action, made.probabilities) != (fact["decision"], fact["action"], fact["probabilities"]):
                 wrong.append(f"decision {fact['decision']} is {fact['action']}, but a new agent decides {made}")
+    shown = (body["posterior"], body["rounds"], body["asked"])
     for told in (agent, _agent(person, agent.asked, current)):
-        if (told.posterior.tolist(), told.rounds, told.asked) != (body["posterior"], body["rounds"], body["asked"]):
-            wrong.append("the posterior differs from that of a new agent")
+        if (told.posterior.tolist(), told.rounds, told.asked) != shown:
+            wrong.append("the posterior differs from that of a new agent")  # noqa: PERF401 - as above
     return wrong
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import Connection, Dialect, Table, func, select, tuple_
+from sqlalchemy import Connection, Dialect, Table, and_, func, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
 from lpbandits.model import PreferenceModel
@@ -171,12 +171,12 @@ class Unit:
             *(snapshot.c.n, snapshot.c.asked, snapshot.c.version, snapshot.c.belief),
         ).outerjoin(snapshot, snapshot.c.person_id == person.c.id)
         for some in _chunks(missing):
-            where = (person.c.project_id == project.id, person.c.label.in_(some))
+            where = and_(person.c.project_id == project.id, person.c.label.in_(some))
             if self._locks:  # a statement of its own: one that waits would read the snapshots of before
-                locked = select(person.c.id).where(*where).order_by(person.c.id).with_for_update()
-                where = (person.c.id.in_(self.sql.execute(locked).scalars().all()),)  # not people added meanwhile
+                locked = select(person.c.id).where(where).order_by(person.c.id).with_for_update()
+                where = person.c.id.in_(self.sql.execute(locked).scalars().all())  # not people added meanwhile
             self._people |= {(project.id, label): None for label in some}
-            for row in self.sql.execute(query.where(*where)):
+            for row in self.sql.execute(query.where(where)):
                 self._people[project.id, row.label] = Person(
                     row.id, project.id, row.label, row.holdout, row.n or 0, row.asked or 0, row.version or 0, row.belief
                 )
