@@ -77,7 +77,7 @@ async def start(
     return await write(request, operation, status=200)
 
 
-@router.delete("/people/{person:path}", responses=responses(404, 507))
+@router.delete("/people/{person:path}", responses=responses(404, 409, 507))
 async def delete(
     access: Admin,
     project: ProjectName,
