@@ -21,7 +21,7 @@ HERE = $(or $(shell for python in $(PYTHONS); do $(BIN)/uv python find --quiet -
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-jitless coverage test-lowest test-wheel lint fmt bench bench-beyond fuzz fuzz-service faults mutants study-recovery study-states study-covariates docs lock licences clean
+.PHONY: help setup demo serve check test test-jitless coverage test-lowest test-wheel lint fmt bench bench-beyond fuzz fuzz-service faults mutants study-recovery study-states study-covariates study-stopping docs lock licences clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
@@ -38,6 +38,10 @@ $(READY): requirements-uv.lock requirements-dev.lock pyproject.toml
 
 demo: setup ## the paper's headline comparison: table, charts, report
 	$(BIN)/lpb demo
+
+serve: setup ## the decision service with an example project, without keys, on this machine
+	mkdir -p build/serve
+	$(BIN)/lpb serve --dev --example --store sqlite:///build/serve/lpb.db
 
 check: lint ## lint, types and the quick tests, for use while editing (90 seconds)
 	$(BIN)/pytest -q -n 2 -m "not slow" $(QUICK)
@@ -125,6 +129,9 @@ study-states: setup ## how often `lpb fit --states auto` finds the planted numbe
 study-covariates: setup ## how much regret the covariates of a fit save in the first ten rounds (minutes)
 	$(BIN)/python -m tests.studies.covariates
 
+study-stopping: setup ## how often stops at 95 % are right, with true and with fitted models (half an hour)
+	$(BIN)/python -m tests.studies.stopping
+
 docs: setup ## the library's reference as HTML in build/docs
 	$(BIN)/pdoc --docformat numpy --output-directory build/docs lpbandits
 
@@ -133,7 +140,7 @@ lock: setup ## update the hash-locked requirements and docs/licences.md
 	$(COMPILE) --output-file requirements.lock pyproject.toml
 	$(COMPILE) --output-file requirements-dev.lock pyproject.toml $(EXTRAS) --group dev
 	$(COMPILE) --output-file requirements-mutants.lock pyproject.toml $(EXTRAS) --group mutants
-	$(COMPILE) --output-file requirements-bench.lock --overrides benchmarks/overrides.txt pyproject.toml --extra dask --group bench
+	$(COMPILE) --output-file requirements-bench.lock --overrides benchmarks/overrides.txt pyproject.toml --extra dask $(EXTRAS) --group bench
 	$(MAKE) licences
 
 licences: setup ## write docs/licences.md from the packages of requirements.lock

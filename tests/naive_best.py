@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tests.naive import Floats, History, rewards_by_action
 
-POINTS, REACH, BEYOND, LEAST_WIDTH, FLOOR, TIE = 96, 4.0, 6.0, 0.6, 150.0, 0.2
+POINTS, REACH, BEYOND, LEAST_WIDTH, FLOOR, TIE = 96, 4.0, 6.0, 0.6, 150.0, 0.5
 MULTIPLES, WEIGHTS = (0.06, 0.2, 0.6, 2.0), (0.15, 0.45, 0.3, 0.1)
 
 

@@ -1,5 +1,6 @@
 # The public names. `__init__.py` loads each when it is first used; other names are found in their folders.
 from . import agent as agent
+from . import client as client
 from . import errors as errors
 from . import evaluation as evaluation
 from . import fit as fit

@@ -1,6 +1,7 @@
 """Options that messages name: each command's messages name only options that it has."""
 
 import ast
+import gzip
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,30 +93,38 @@ ROWS = ["ann,tea,5", "ann,jam,3", "bo,tea,2", "bo,jam,4"]
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """Hold a model, and a log with a repeated rating."""
-    lpb.PreferenceModel([["tea", "jam"], ["jam", "tea"]]).save(tmp_path / "model.json")
+    """Hold a log with a repeated rating, and a table that unpacks to more than its limit."""
+    (tmp_path / "large.csv.gz").write_bytes(gzip.compress(b"person,action,rating\n" + b"\n" * 2**26, 1))
     (tmp_path / "twice.csv").write_text("\n".join(["user,item,rating", *ROWS, "ann,tea,4"]) + "\n")
     return tmp_path
 
 
-@pytest.mark.parametrize("command", ["fit", "simulate"])
+@pytest.mark.parametrize("command", ["fit", "model"])
 def test_an_error_names_the_option_where_the_command_has_it(files: Path, command: str) -> None:
-    log = str(files / "twice.csv")
-    words = ["fit", log] if command == "fit" else ["simulate", "--model", str(files / "model.json"), "--log", log]
+    table = str(files / "large.csv.gz")
+    words = ["fit", table] if command == "fit" else ["model", "new", "--from", table, "--out", str(files / "m.json")]
     code, _, error = run(words)
     assert code == 2
-    assert "duplicates='last'" in error
-    assert ("--duplicates" in error) == (command == "fit")
+    assert "unpack_limit=" in error
+    assert ("--unpack-limit" in error) == (command == "fit")
 
 
 def test_library_messages_are_unchanged(files: Path) -> None:
-    with pytest.raises(lpb.InvalidInput, match="--duplicates last"):
-        lpb.read_ratings(files / "twice.csv")
-    assert "--duplicates" not in str(
-        error_of("simulate", "--model", files / "model.json", "--log", files / "twice.csv")
-    )
-    with pytest.raises(lpb.InvalidInput, match="--duplicates last"):
-        lpb.read_ratings(files / "twice.csv")
+    with pytest.raises(lpb.InvalidInput, match="--unpack-limit"):
+        lpb.read_ratings(files / "large.csv.gz")
+    message = str(error_of("model", "new", "--from", files / "large.csv.gz", "--out", files / "m.json"))
+    assert "--unpack-limit" not in message
+    with pytest.raises(lpb.InvalidInput, match="--unpack-limit"):
+        lpb.read_ratings(files / "large.csv.gz")
+
+
+@pytest.mark.parametrize("command", ["fit", "evaluate", "simulate"])
+def test_commands_that_read_logs_name_their_options(files: Path, command: str) -> None:
+    lpb.PreferenceModel([["tea", "jam"], ["jam", "tea"]]).save(files / "model.json")
+    before = ["--model", str(files / "model.json"), "--log"] if command == "simulate" else []
+    code, _, error = run([command, *before, str(files / "twice.csv")])
+    assert code == 2
+    assert "--duplicates last" in error
 
 
 def test_notes_name_only_options_of_the_command(tmp_path: Path) -> None:

@@ -76,6 +76,40 @@ def test_survey_columns(model: Path) -> None:
     assert set(fitted.best_actions) == {"tea", "milk"}
 
 
+def test_a_model_of_sliders_decides_alike_everywhere(tmp_path: Path) -> None:
+    sliders = long(ratings()).with_columns(pl.col("Rating (1-5)") * 20).rename({"Rating (1-5)": "score (0-100)"})
+    sliders.write_csv(tmp_path / "sliders.csv")
+    path = tmp_path / "model.json"
+    command("fit", tmp_path / "sliders.csv", *FIT, "--out", path)
+    model = lpb.PreferenceModel.load(path)
+    assert (model.noise or 0.0) > 5
+    (tmp_path / "history.csv").write_text("customer,feature,score\nann,tea,60\nann,milk,50\n")
+    words = ("decide", "--model", path, tmp_path / "history.csv", "--policy", "lpbts")
+    command(*words, "--out", tmp_path / "decisions.csv")
+    decision = pl.read_csv(tmp_path / "decisions.csv").row(0, named=True)
+    for policy in (lpb.LpbTS(model), lpb.policy(model, "lpbts")):
+        agent = lpb.Agent(policy, seed=0, person="ann")
+        agent.tell("tea", 60)
+        agent.tell("milk", 50)
+        assert agent.posterior.min() > 0.05
+        assert agent.probabilities()[model.index[decision["action"]]] == decision["probability"]
+    _, error = command(*words, "--noise", "1")
+    assert error.count("note: noise is 1, but that of the log that the model was fitted to is") == 1
+    assert "leave noise out to use the model's" in error
+    with pytest.warns(lpb.NoiseWarning, match="noise is 1"):
+        lpb.LpbTS(model, rewards=lpb.Rewards(noise=1.0))
+
+
+def test_a_noise_for_thumbs(tmp_path: Path) -> None:
+    thumbs = long(ratings()).with_columns((pl.col("Rating (1-5)") > 3).cast(pl.Int64))
+    thumbs.rename({"Rating (1-5)": "thumb"}).write_csv(tmp_path / "thumbs.csv")
+    command("fit", tmp_path / "thumbs.csv", *FIT, "--out", tmp_path / "model.json")
+    (tmp_path / "history.csv").write_text("customer,feature,thumb\nann,tea,1\nann,milk,0\n")
+    words = ("decide", "--model", tmp_path / "model.json", tmp_path / "history.csv", "--policy", "lpbts")
+    assert "noise must be left out for bernoulli rewards, got 3" in refusal(*words, "--noise", "3")
+    command(*words)
+
+
 @pytest.mark.parametrize("word", ["", "n/a"])
 def test_empty_ratings(word: str, tmp_path: Path) -> None:
     rows = long(ratings()).cast({"Rating (1-5)": pl.String})
@@ -103,6 +137,32 @@ def test_a_wide_table_with_age_and_sex(layout: list[str], tmp_path: Path) -> Non
     command(*words, "--columns", "tea,jam,ale,milk")
     assert set(lpb.PreferenceModel.load(tmp_path / "model.json").actions) == set(DISHES)
     recovers("decide", "--model", tmp_path / "model.json", path, *layout, remedy="--ignore age,sex")
+
+
+def test_a_wide_table_with_agreement_among_sliders(tmp_path: Path) -> None:
+    wide, rng = ratings(), np.random.default_rng(3)
+    wide = wide.with_columns(pl.col(DISHES) * 20).with_columns(trust=pl.Series(rng.integers(1, 6, len(wide))))
+    wide.with_columns(anxiety_z=pl.Series(rng.normal(size=len(wide)).round(3))).write_csv(path := tmp_path / "wide.csv")
+    words = ("fit", path, *FIT, "--out", tmp_path / "model.json")
+    recovers(*words, remedy="--ignore trust,anxiety_z")
+    assert set(lpb.PreferenceModel.load(tmp_path / "model.json").actions) == set(DISHES)
+
+
+def test_simulate_reads_a_log_as_evaluate_does(model: Path, tmp_path: Path) -> None:
+    wide = ratings().insert_column(1, pl.Series("age", np.arange(30) % 7 + 30))
+    text = wide.write_csv(separator=";").replace(".", ",")
+    (tmp_path / "wide.csv").write_text("\ufeff" + text)
+    start = ("simulate", "--model", model, "--log")
+    rest = ("--least", "2", "--policies", "lpbts", "--rounds", "2", "--decimal-comma")
+    replay = (*start, tmp_path / "wide.csv", *rest)
+    expected = ("--layout", "wide", "--columns", "tea,jam,ale,milk", "--person", "respondent")
+    one, other = recovers(*replay, remedy="--ignore age"), command(*replay, *expected)[0]
+    assert one.split("decisions")[0] == other.split("decisions")[0]
+    assert "--min-person needs --log" in refusal("simulate", "--min-person", "3")
+    assert "lower_is_better must be False" in refusal(*replay, "--ignore", "age", "--lower-is-better")
+    long(ratings()).write_csv(path := tmp_path / "long.csv")
+    pl.concat([pl.read_csv(path), pl.read_csv(path).head(3)]).write_csv(path)
+    recovers(*start, path, *rest[:-1], remedy="--duplicates last")
 
 
 def test_decide_with_a_wide_history(model: Path, tmp_path: Path) -> None:
@@ -159,8 +219,29 @@ def test_a_file_with_three_problems(tmp_path: Path) -> None:
         assert words in error
 
 
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_a_history_with_three_problems(layout: str, model: Path, tmp_path: Path) -> None:
+    rows = {
+        "long": "customer,feature,nps\nann,tea,4\nann,gin,5\nbo,jam,good\n,tea,3\nbo,rum,2\n",
+        "wide": "customer,tea,jam,gin,rum\nann,4,,5,\nbo,,good,,2\n,3,,,\n",
+    }
+    (tmp_path / "history.csv").write_text(rows[layout])
+    words = ("decide", "--model", model, tmp_path / "history.csv", "--layout", layout)
+    error = refusal(*words)
+    assert "has 3 problems" in error
+    for part in ("person is missing", "is 'good', not a", "action 'gin' of the history", "(2 such rows)"):
+        assert part in error
+    assert "2 problems" in refusal(*words, "--unknown", "skip")
+    (tmp_path / "history.csv").write_text("customer,feature,nps\nann,tea,4\nann,mlik,5\n")
+    error = refusal("decide", "--model", model, tmp_path / "history.csv")
+    assert "line 3: action 'mlik'" in error
+    assert "did you mean 'milk'" in error
+    (tmp_path / "history.csv").write_text(rows["long"].replace("good", "1").replace("\n,tea", "\nbo,tea"))
+    recovers("decide", "--model", model, tmp_path / "history.csv", remedy="--unknown skip")
+
+
 def test_pain_scores(tmp_path: Path) -> None:
-    pain = long(ratings()).rename({"respondent": "patient_id", "Restaurant": "treatment", "Rating (1-5)": "outcome"})
+    pain = long(ratings()).rename({"respondent": "patient_id", "Restaurant": "treatment", "Rating (1-5)": "pain"})
     pain.write_csv(path := tmp_path / "pain.csv")
     model = tmp_path / "model.json"
     assert "Lower is better" in command("fit", path, *FIT, "--lower-is-better", "--out", model)[0]
@@ -168,7 +249,7 @@ def test_pain_scores(tmp_path: Path) -> None:
     assert json_output("inspect", model)["lower_is_better"]
     low, high = inspect(lpb.PreferenceModel.load(model)).states[0].means or (0, 0)
     assert 1 <= low < high <= 5
-    (tmp_path / "history.csv").write_text("patient_id,treatment,outcome\n1,tea,1\n1,milk,5\n2,tea,5\n2,milk,1\n")
+    (tmp_path / "history.csv").write_text("patient_id,treatment,pain\n1,tea,1\n1,milk,5\n2,tea,5\n2,milk,1\n")
     decisions = tmp_path / "decisions.csv"
     command("decide", "--model", model, tmp_path / "history.csv", "--policy", "lpbts", "--out", decisions)
     table = pl.read_csv(decisions)

@@ -22,6 +22,10 @@ from tests.data.test_layouts import ratings_of, write
         "User ID,VideoID,Thumbs",
         "customer,feature,nps",
         "patient_id,treatment,outcome",
+        "patient,treatment,pain",
+        "patient,drug,pain score",
+        "person,therapy,Mood (1-10)",
+        "patient_id,medication,symptom severity",
         "Participant,Question,Response",
         "CustomerID,Product Name,score (0-100)",
         "User-ID,ISBN,Book-Rating",
@@ -114,6 +118,74 @@ def test_a_column_on_another_scale_is_odd(what: str, top: int) -> None:
     assert list(odd_columns(cells(table | {what: ODD[what]}))) == [what]
 
 
+NORMAL = RNG.normal(size=40)
+SMALL = {
+    "z-scores": (NORMAL - NORMAL.mean()) / NORMAL.std(),
+    "z-scores of two digits": np.round(NORMAL, 2),
+    "shares": RNG.random(40),
+    "agreement": RNG.integers(1, 6, 40),
+    "promoters": np.clip(RNG.normal(7, 2, 40).round(), 0, 10),
+    "yes or no": np.arange(40) % 2,
+    "one or two": 1 + np.arange(40) % 2,
+}
+
+
+@pytest.mark.parametrize("decimals", [0, 1])
+@pytest.mark.parametrize("what", SMALL)
+def test_a_column_on_a_smaller_scale_is_odd(what: str, decimals: int) -> None:
+    table = {name: values.round(decimals) for name, values in sliders(40, 3).items()}
+    assert odd_columns(cells(table)) == {}
+    assert list(odd_columns(cells(table | {what: SMALL[what]}))) == [what]
+    assert list(odd_columns(cells({what: SMALL[what]} | table))) == [what]
+
+
+@pytest.mark.parametrize("what", ["z-scores", "z-scores of two digits", "shares"])
+@pytest.mark.parametrize("top", [5, 10])
+def test_fractions_among_whole_ratings_are_odd(what: str, top: int) -> None:
+    table = stars(40, 3, high=top, columns=3)
+    assert list(odd_columns(cells(table | {what: SMALL[what]}))) == [what]
+
+
+def test_two_columns_on_smaller_scales_are_reported_at_once() -> None:
+    names = ("z-scores", "agreement")
+    assert set(odd_columns(cells(sliders(40, 5) | {name: SMALL[name] for name in names}))) == set(names)
+    wide = pl.DataFrame({"user": [f"p{n}" for n in range(40)], **sliders(40, 5), "trust": SMALL["agreement"]})
+    with pytest.raises(InvalidInput, match=r"'trust'.*1 to 5.*--ignore trust.*--columns"):
+        lpb.read_ratings(wide)
+    assert "trust" not in lpb.read_ratings(wide, ignore=["trust"]).actions
+
+
+def test_few_cells_do_not_tell_the_scale() -> None:
+    few = np.where(np.arange(40) < 9, SMALL["agreement"], np.nan)
+    assert odd_columns(cells(sliders(40, 3) | {"rare": few})) == {}
+
+
+@pytest.mark.parametrize("zeros", [0, 4])
+def test_a_disliked_action_has_a_long_tail(zeros: int) -> None:
+    disliked = np.array([0] * zeros + [1] * 8 + [2] * 8 + [3] * 5 + [4, 5, 6, 7, 8, 9, 10])
+    assert odd_columns(cells(sliders(len(disliked), 3) | {"bad": disliked})) == {}
+    assert list(odd_columns(cells(sliders(28, 3) | {"other": np.arange(28) % 4 + 5}))) == ["other"]
+
+
+def sliders(rows: int, seed: int) -> dict[str, Any]:
+    """Return columns of values from 0 to 100 whose means differ."""
+    rng = np.random.default_rng(seed)
+    return {f"dish {i}": np.clip(rng.normal(middle, 25, rows), 0, 100) for i, middle in enumerate((30, 50, 60, 75))}
+
+
+def small_films(rng: np.random.Generator) -> dict[str, Any]:
+    """Return a wide table of half stars as of MovieLens: few columns have many ratings."""
+    values = np.clip(np.round(2 * rng.normal(rng.uniform(1, 5, 40), 1, (60, 40))) / 2, 0.5, 5)
+    values[rng.random(values.shape) > np.minimum(0.05 * rng.pareto(1, 40) + 0.02, 0.9)] = np.nan
+    return {f"film {i}": values[:, i] for i in range(40)}
+
+
+def ranks(rng: np.random.Generator, rows: int, columns: int) -> dict[str, Any]:
+    """Return complete rankings, 1 to the number of columns, in which some actions are first for nearly all people."""
+    order = np.argsort(np.argsort(rng.normal(rng.normal(0, 3, columns), 1, (rows, columns))))
+    return {f"action {i}": order[:, i] + 1.0 for i in range(columns)}
+
+
 def test_several_odd_columns_are_reported_at_once() -> None:
     names = ("ages", "incomes", "yes or no")
     assert set(odd_columns(cells(stars(40, 5) | {name: ODD[name] for name in names}))) == set(names)
@@ -132,6 +204,18 @@ def test_ratings_are_not_odd(seed: int, rows: int) -> None:
         "skewed sliders": dict(zip("abcde", np.round(100 * rng.beta(first, second, (rows, 5))).T, strict=True)),
         "from -10 to 10": stars(rows, seed, -10, 10),
         "yes or no": dict(zip("abcd", rng.integers(0, 2, (4, rows)), strict=True)),
+        "shares of 100": dict(zip("abcde", (5 * np.round(20 * rng.dirichlet(first, rows))).T, strict=True)),
+        "sliders in steps of 5, one hated": {
+            name: 5 * v for name, v in (stars(rows, seed, 0, 20) | {"bad": rng.integers(0, 3, rows)}).items()
+        },
+        "sliders, one hated": sliders(rows, seed) | {"bad": np.round(100 * rng.beta(0.5, 12, rows))},
+        "all standardized": dict(zip("abcd", rng.normal(0, 1, (4, rows)), strict=True)),
+        "from -5 to 5 by halves": {name: v / 2 for name, v in stars(rows, seed, -10, 10).items()},
+        "one mean of three": stars(rows, seed) | {"mean": 1 + rng.integers(0, 13, rows) / 3},
+        "half stars of films": small_films(rng),
+        "films from 0 to 100": {name: 20 * values for name, values in small_films(rng).items()},
+        "ranks": ranks(rng, rows, 7),
+        "sixty ranks": ranks(rng, rows, 60),
         "durations": dict(zip("abcd", rng.uniform(50, 500, (4, 1)) * rng.lognormal(0, 0.3, (4, rows)), strict=True)),
     }
     assert {name: odd for name, table in tables.items() if (odd := odd_columns(cells(table)))} == {}
@@ -175,6 +259,15 @@ def test_a_fact_about_a_person_is_refused_with_a_remedy(layout: str) -> None:
 def test_invalid_choices_of_columns_raise(options: Any, words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         lpb.read_ratings(WIDE, **options)
+
+
+def test_an_outcome_is_better_than_pain_and_pain_may_be_an_action(tmp_path: Path) -> None:
+    log = lpb.read_ratings(write(tmp_path, "patient,treatment,pain,outcome\nann,tea,9,4\n"))
+    assert ratings_of(log) == {"ann": {"tea": 4.0}}
+    wide = lpb.read_ratings(write(tmp_path, "person,walk,pain,sleep\nann,3,1,2\nbo,2,2,1\n"))
+    assert (wide.layout, set(wide.actions)) == ("wide", {"walk", "pain", "sleep"})
+    with pytest.raises(InvalidInput, match=r"'pain', 'mood'"):
+        lpb.read_ratings(write(tmp_path, "patient,treatment,pain,mood\nann,tea,9,4\n"))
 
 
 @pytest.mark.parametrize("header", ["user,book,game,film", "user,food score,room score,staff score", "user,a,b,c"])

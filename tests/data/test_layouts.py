@@ -288,3 +288,10 @@ def test_a_mistyped_cell_of_a_wide_table_is_an_error_at_its_row() -> None:
         lpb.read_ratings(table)
     with pytest.raises(InvalidInput, match=r"'city'.*ignore"):
         lpb.read_ratings(table.with_columns(city=pl.lit("Rome"), tea=pl.lit(2)))
+
+
+def test_a_point_among_decimal_commas_is_no_reason_to_drop_a_column(tmp_path: Path) -> None:
+    path = write(tmp_path, "user;tea;jam\nann;4,5;3.5\n")
+    with pytest.raises(InvalidInput, match=r"'3.5'.*decimal point.*--decimal-comma") as error:
+        lpb.read_ratings(path, layout="wide", decimal_comma=True)
+    assert "--ignore" not in str(error.value)

@@ -1,6 +1,8 @@
 """Test that a model gives the same policy in the library, in `decide` and in simulations."""
 
+import functools
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ import lpbandits as lpb
 from lpbandits.cli import app
 from lpbandits.policies import POLICIES, Policy, Setting
 from lpbandits.policies.choose import choose_policy
+from lpbandits.policies.evidences import Refit
+from lpbandits.policies.rules import Sample
 from lpbandits.simulation.run import builders_of, tasks_of
 from lpbandits.typing import FloatArray
 from lpbandits.worlds import Population
@@ -148,9 +152,44 @@ def test_noise_is_exact_only_if_it_is_given_or_said_to_be() -> None:
 
 
 @pytest.mark.parametrize(("noise", "warns"), [(0.9, True), (1.1, False), (8.9, False), (9.1, True)])
-def test_a_noise_far_from_the_model_s_warns(noise: float, warns: bool, recwarn: pytest.WarningsRecorder) -> None:
-    lpb.policy(lpb.PreferenceModel([[0, 1], [1, 0]], noise=3.0), "lpbts", noise=noise)
+@pytest.mark.parametrize(
+    "way",
+    [
+        lambda model, noise: lpb.policy(model, "lpbts", noise=noise),
+        lambda model, noise: lpb.policy(model, "lpb-ids", rewards=lpb.Rewards(noise=noise)),
+        lambda model, noise: lpb.LpbTS(model, noise=noise),
+        lambda model, noise: lpb.TS(model, rewards=lpb.Rewards(noise=noise)),
+        lambda model, noise: Policy(model, Refit(lpb.Rewards(noise=noise)), Sample()),
+    ],
+)
+def test_a_noise_far_from_the_model_s_warns(
+    way: Callable[..., Policy], noise: float, warns: bool, recwarn: pytest.WarningsRecorder
+) -> None:
+    way(lpb.PreferenceModel([[0, 1], [1, 0]], noise=3.0), noise)
     assert [one.category for one in recwarn] == [lpb.NoiseWarning] * warns
+
+
+def test_policies_without_a_noise_do_not_warn(recwarn: pytest.WarningsRecorder) -> None:
+    model = lpb.PreferenceModel([[0, 1], [1, 0]], noise=9.0)
+    lpb.LpbDuel(model)
+    lpb.LpbTS(model, rewards="bernoulli")
+    assert len(recwarn) == 0
+
+
+@pytest.mark.parametrize("name", ["lpbts", "lpbts-incremental", "lpbts-marginal", "mts", "ts", "lpb-ids"])
+def test_a_noise_of_bernoulli_rewards_is_refused_alike(name: str) -> None:
+    model = lpb.PreferenceModel([[0, 1], [1, 0]], means=[[0.9, 0.1], [0.1, 0.9]], rewards="bernoulli")
+    likelihood = name.removeprefix("lpbts").removeprefix("-") or "refit"
+    classes: dict[str, Callable[..., Policy]] = {"mts": lpb.MTS, "ts": lpb.TS, "lpb-ids": lpb.LpbIDS}
+    one = classes.get(name, functools.partial(lpb.LpbTS, likelihood=likelihood))
+    if name in ("ts", "lpb-ids"):  # they treat all rewards as Gaussian
+        assert lpb.policy(model, name, noise=0.4).id == one(model, noise=0.4).id
+        return
+    with pytest.raises(lpb.InvalidInput, match="left out for bernoulli") as of_name:
+        lpb.policy(model, name, noise=0.4)
+    with pytest.raises(lpb.InvalidInput) as of_class:
+        one(model, noise=0.4)
+    assert str(of_name.value) == str(of_class.value)
 
 
 def test_forecasts_need_a_noise() -> None:

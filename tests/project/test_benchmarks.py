@@ -88,7 +88,7 @@ def test_the_lock_of_the_peers_contains_the_lock_of_the_package() -> None:
     locked = set(pinned.findall(lock))
     assert set(pinned.findall((ROOT / "requirements.lock").read_text("utf-8"))) <= locked, "run `make lock`"
     assert set(peers.PEERS.values()) <= {name for name, _ in locked}
-    assert "http" not in lock
+    assert "://" not in lock
 
 
 def test_a_missing_peer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

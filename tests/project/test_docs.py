@@ -123,6 +123,12 @@ def test_python_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.Monk
     for line in re.findall(r"^    lpb (.*)$", text, re.MULTILINE) if name == "tutorial.md" else []:
         done = CliRunner().invoke(app, shlex.split(line))
         assert done.exit_code == 0, done.output
+    names = run_examples(name, text)
+    assert name == "index.md" or names, "no example was run"
+
+
+def run_examples(name: str, text: str) -> dict[str, Any]:
+    """Run the Python examples of a page, and return the names that they define."""
     names: dict[str, Any] = {}
     for block in BLOCK.finditer(text):
         code, line = block.group(1), text[: block.start(1)].count("\n")
@@ -134,4 +140,4 @@ def test_python_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.Monk
         result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=output.append, clear_globs=False)
         names = test.globs
         assert not result.failed, "".join(output)
-    assert name == "index.md" or names, "no example was run"
+    return names

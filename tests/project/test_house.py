@@ -22,7 +22,7 @@ MAX_MODULES = 15
 MAX_LINES = 400
 SLOW = ("joblib", "scipy", "sklearn", "polars", "altair", "numba", "threadpoolctl", "multiprocessing")
 """Packages that are slow to import, and needed by few calls."""
-OPTIONAL = ("distributed", "fastexcel", "pandas", "resource")
+OPTIONAL = ("distributed", "fastexcel", "httpx2", "pandas", "resource")
 """Packages that may be absent."""
 LOCAL_IMPORTS = (*SLOW, *OPTIONAL, "lpbandits.kernels", "lpbandits.cli")
 """Packages that may be imported inside a function, or whose functions may import.

@@ -98,7 +98,7 @@ def test_every_evidence_rule_and_world_is_public() -> None:
 def test_names_in_the_docs_are_public() -> None:
     root = Path(__file__).parents[2]
     for page in (root / "README.md", *(root / "docs").glob("*.md")):
-        for name in re.findall(r"\blpb\.(\w+)", page.read_text(encoding="utf-8")):
+        for name in re.findall(r"(?<!/)\blpb\.(\w+)", page.read_text(encoding="utf-8")):
             assert name in PUBLIC, f"{page.name} names lpb.{name}"
 
 

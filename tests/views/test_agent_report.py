@@ -60,7 +60,7 @@ def test_the_prior_of_the_person_is_stated_exactly() -> None:
 def test_how_sure_follows_the_probability_of_the_best() -> None:
     agent = lpb.Agent(lpb.LpbTS(MODEL, noise=1.0), seed=7)
     words = []
-    for _ in range(10):
+    for _ in range(20):
         (best, p), *_ = chances_of_best(agent).items()
         assert (best, p) == (agent.best().action, agent.best().probability)
         text = text_of(agent.report())

@@ -335,9 +335,9 @@ class Agent(Reported):
     def best(self, allowed: Sequence[Label] | None = None) -> Best:
         """Return the action that is most probably the best for the person, among `allowed` if given, and how sure.
 
-        Its probability, P(best), is calibrated. It follows from the rewards and the model's orderings, whatever the
-        policy: it is neither the policy's `posterior` nor the chance to be *played* next (`probabilities`). To stop
-        when an action is sure, test `agent.best().probability >= 0.95`.
+        Its probability, P(best), follows from the rewards and the model's orderings, whatever the policy: it is neither
+        the policy's `posterior` nor the chance to be *played* next (`probabilities`). To stop when an action is sure,
+        test `agent.best().confidence >= 0.95`, of which 95 % of the stops are right.
         """
         indices = self.policy.indices(allowed)
         with self._lock:

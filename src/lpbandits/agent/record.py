@@ -155,7 +155,7 @@ def decided(agent: "Agent", allowed: Sequence[Label] | None) -> Decision:
     """Ask an agent, and return and keep the decision with its probabilities."""
     policy = agent.policy
     indices = policy.indices(allowed)
-    positive, rounds, asked = _positive(agent, indices), agent.rounds, agent.asked
+    positive, rounds, asked = positive_probabilities(agent, indices), agent.rounds, agent.asked
     labels = policy.model.actions
     play = agent._choice(allowed)
     decision = Decision(
@@ -184,7 +184,8 @@ def own_prior(agent: "Agent") -> tuple[float, ...] | None:
     return None if prior is None or np.array_equal(prior, agent.policy.model.prior) else tuple(prior.tolist())
 
 
-def _positive(agent: "Agent", indices: IntArray) -> tuple[tuple[Label, float], ...] | None:
+def positive_probabilities(agent: "Agent", indices: IntArray) -> tuple[tuple[Label, float], ...] | None:
+    """Return `Decision.positive` of an agent's next decision among the actions with these indices; empty: all."""
     policy = agent.policy
     if policy.feedback == "duels":
         return None

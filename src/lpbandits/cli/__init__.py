@@ -24,6 +24,7 @@ from lpbandits.cli.policies import policies
 from lpbandits.cli.reproduce import reproduce
 from lpbandits.cli.serve import serve
 from lpbandits.cli.simulate import demo, simulate
+from lpbandits.cli.store import store
 from lpbandits.errors import LpbError, fault_of, reason
 from lpbandits.text import LINE, display
 
@@ -41,6 +42,7 @@ app = typer.Typer(
 for command in (demo, simulate, policies, fit, inspect, evaluate, decide, reproduce, data, bound, serve):
     app.command(cls=Command)(command)
 app.add_typer(model, name="model")
+app.add_typer(store, name="store")
 
 
 def _show_version(wanted: bool) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from lpbandits.cli import options
+from lpbandits.cli import options, sources
 from lpbandits.cli.screen import COMPILES, print_json, print_report, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput, LpbError
 from lpbandits.text import LINE, display
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def evaluate(
     context: typer.Context,
-    ratings: Path = typer.Argument(help=options.KINDS),
+    ratings: Path | None = typer.Argument(None, help=options.KINDS),
+    store: sources.LogStore = None,
+    project: sources.Project = None,
     model: Path | None = typer.Option(
         None,
         help="Model file to evaluate. With --new-people, or if it does not record its settings, it is used unchanged; "
@@ -99,10 +101,11 @@ def evaluate(
             )
         kinds = loaded.covariates.column_kinds if loaded is not None and new_people and loaded.covariates else None
         table = CovariateTable.read(people, kinds=kinds, person=person, decimal_comma=decimal_comma)
-    reading = options.read_options(context)
-    if loaded is not None and loaded.lower_is_better:
-        reading["lower_is_better"] = True
-    log, seconds = options.read_log(ratings, **reading)
+    with sources.log_of(context, ratings, store, project) as source:
+        reading = source.reading
+        if loaded is not None and loaded.lower_is_better:
+            reading["lower_is_better"] = True
+        log, seconds = options.read_log(source.path, **reading)
     with progress_bar(note=COMPILES) as report:
         evaluation = run(
             log,
@@ -128,7 +131,7 @@ def evaluate(
             with progress_bar("refitting the model to all people"):
                 refitted = evaluation.refit(log, people=table, threads=threads, jobs=chosen_workers)
         with progress_bar("drawing charts"):
-            save_evaluation(evaluation, out, source=ratings.name, model=refitted)
+            save_evaluation(evaluation, out, source=source.name, model=refitted)
     fault = None
     if loaded is not None and model is not None:
         fault = _add_verdict(loaded, evaluation, model)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lpbandits.cli import options
+from lpbandits.cli import options, sources
 from lpbandits.cli.screen import COMPILES, SPARE, print_json, print_table, progress_bar, say
 from lpbandits.errors import InvalidInput
 from lpbandits.text import LINE, display, pluralize, share_text, size_text
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def fit(
     context: typer.Context,
-    ratings: Path = typer.Argument(help=options.KINDS),
+    ratings: Path | None = typer.Argument(None, help=options.KINDS),
+    store: sources.LogStore = None,
+    project: sources.Project = None,
     out: Path | None = typer.Option(None, help="File for the model (JSON)."),
     states: str = typer.Option("5", help="Number of latent states, or **auto**: chosen on held-out people."),
     layout: options.Layout = "auto",
@@ -121,14 +123,15 @@ def fit(
     most = None if max_memory is None else validate.as_bytes(max_memory, "--max-memory")
     started = perf_counter()
     with contextlib.ExitStack() as stack:
+        source = stack.enter_context(sources.log_of(context, ratings, store, project))
         with progress_bar() as report:
             opened = open_ratings(
-                ratings,
+                source.path,
                 max_memory=most,
                 scratch=scratch,
                 files=None if chosen_workers in (None, 1) else True,
                 progress=report,
-                **options.read_options(context),
+                **source.reading,
             )
             log = stack.enter_context(opened)
         read_seconds = perf_counter() - started
@@ -162,7 +165,7 @@ def fit(
     if as_json:
         print_json(result.report.to_dict() | {"out": out, "assignments": assignments})
     else:
-        _show(result, ratings, time, out, assignments)
+        _show(result, source.words, time, out, assignments)
 
 
 def _show_covariates(covariates: "Json | None") -> None:
@@ -178,7 +181,7 @@ def _show_covariates(covariates: "Json | None") -> None:
             say(f"  {what}: {count:,}")
 
 
-def _show(result: "Fit", ratings: Path, time: str | None, out: Path | None, assignments: Path | None) -> None:
+def _show(result: "Fit", source: str, time: str | None, out: Path | None, assignments: Path | None) -> None:
     from lpbandits.inspection.facts import noise_line, taste_lines
     from lpbandits.inspection.inspect import CURVE_NOTE, PAIR_NOTE, curve_table, inspect, state_table
 
@@ -235,6 +238,6 @@ def _show(result: "Fit", ratings: Path, time: str | None, out: Path | None, assi
         say("The model was not saved: add --out model.json", style="yellow")
     else:
         name = display(out, None)
-        say(f"Model: {name} (next: lpb inspect {name}; lpb evaluate {display(ratings, None)} --model {name})")
+        say(f"Model: {name} (next: lpb inspect {name}; lpb evaluate {source} --model {name})")
     if assignments is not None:
         say(f"States of the people: {display(assignments, None)}")

@@ -75,10 +75,13 @@ def notes() -> Iterator[None]:
     with warnings.catch_warnings():
         for category in NOTES:
             warnings.simplefilter("default", category)
-        show = warnings.showwarning
+        show, shown = warnings.showwarning, set[str]()
 
         def note(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, NOTES):
+                if str(message) in shown:
+                    return
+                shown.add(str(message))
                 typer.echo(f"note: {display(message, LINE)}", err=True)
             else:
                 show(message, category, *place, **more)

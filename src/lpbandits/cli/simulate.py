@@ -75,7 +75,7 @@ def simulate(
     stop: float | None = typer.Option(
         None,
         show_default="people do not stop",
-        help="Probability that an action is the best (P(best), as in `Agent.best`) at which a person stops learning.",
+        help="Confidence that an action is the best (as in `Agent.best`) at which a person stops learning.",
     ),
     world: str | None = typer.Option(
         None,
@@ -84,7 +84,21 @@ def simulate(
     ),
     model: Path | None = typer.Option(None, help="Model file."),
     log: Path | None = typer.Option(None, help="Log of ratings, for --world replay."),
+    layout: options.Layout = "auto",
+    person: options.Person = None,
+    action: options.Action = None,
+    rating: options.Rating = None,
+    rank: options.Rank = None,
+    time: options.Time = None,
+    columns: options.Columns = None,
+    ignore: options.Ignore = None,
+    duplicates: options.Duplicates = "error",
     missing: options.Missing = "skip",
+    lower_is_better: options.LowerIsBetter = False,
+    decimal_comma: options.DecimalComma = False,
+    min_person: options.MinPerson = 0,
+    min_action: options.MinAction = 0,
+    unpack_limit: options.UnpackLimit = None,
     least: int = typer.Option(20, help="Minimum number of ratings of a replayed person; at least --rounds."),
     rewards: str | None = typer.Option(
         None,
@@ -117,10 +131,11 @@ def simulate(
     duels = feedback == "duels"
     unused = ("first", "assumed_noise", "stop") if duels else ("comparison",)
     options.reject(context, unused, f"has no effect for {feedback}; remove it")
+    reading = options.read_options(context)
     if log is None:
-        options.reject(context, ["missing"], "needs --log")
+        options.reject(context, reading, "needs --log")
     chosen = world or ("replay" if log is not None else "means" if model is not None else "synthetic")
-    place = world_of(chosen, {k: v for k, v in options.given(context).items() if k in WORLD_OPTIONS}, settings, missing)
+    place = world_of(chosen, {k: v for k, v in options.given(context).items() if k in WORLD_OPTIONS}, settings, reading)
     if duels:
         place = DuellingWorld(place, comparison)
     if out is not None:
@@ -186,10 +201,10 @@ def demo(
     say(f"\nPicture: {display(out / 'regret.png', None)}\nReport:  {display(out / 'report.html', None)}")
 
 
-def world_of(name: str, chosen: dict[str, Any], settings: list[str], missing_ratings: str) -> "World":
+def world_of(name: str, chosen: dict[str, Any], settings: list[str], reading: dict[str, Any]) -> "World":
     """Build a world from options; an option that the world does not have is an error.
 
-    A log is read as that of the model: low ratings are good if they are good for the model.
+    A log is read with the options `reading`; low ratings are good if they are good for the model.
     """
     from lpbandits import validate
     from lpbandits.model import PreferenceModel
@@ -221,8 +236,9 @@ def world_of(name: str, chosen: dict[str, Any], settings: list[str], missing_rat
     if "rewards" in takes:
         _set_rewards(chosen, factory)
     if "log" in chosen:
-        lower = "model" in chosen and chosen["model"].lower_is_better
-        chosen["log"], _ = options.read_log(chosen["log"], missing=missing_ratings, lower_is_better=lower)
+        if "model" in chosen and chosen["model"].lower_is_better:
+            reading = {**reading, "lower_is_better": True}
+        chosen["log"], _ = options.read_log(chosen["log"], **reading)
     try:
         world: World = factory(**chosen)
     except TypeError as error:

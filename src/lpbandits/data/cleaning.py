@@ -56,11 +56,17 @@ Bucket = Sequence[NDArray[Any]]
 
 
 def clean_rows(
-    table: Table, options: ReadOptions, *, known: Collection[str] | None = None, pending: bool = False
+    table: Table,
+    options: ReadOptions,
+    *,
+    known: Collection[str] | None = None,
+    pending: bool = False,
+    check: Callable[[pl.LazyFrame, str], list[InvalidInput]] | None = None,
 ) -> LongTable:
     """Validate all rows of a table; return row, person, action, rating and, if named, time, with valid values.
 
-    With `pending`, rows without a rating are kept, with null. `known` is that of `to_long`.
+    With `pending`, rows without a rating are kept, with null. `known` is that of `to_long`. `check`
+    returns errors of valid rows in a layout; it is only called if there are others, to report all problems at once.
     """
     with table.readable():
         long = to_long(table, options, known)
@@ -88,11 +94,11 @@ def clean_rows(
         labels = [label_expr(role, schema[role], integers=checked[role]) for role in ("person", "action")]
         found = {what: test.fill_null(False) & pl.col("used") for what, test in faults.items() if checked[what]}
         if found:
-            repeats = []
+            valid = rows.filter(pl.col("used") & ~pl.any_horizontal(*found.values())).select("row", *labels)
+            others = [] if check is None else check(valid, long.layout)
             if options.duplicates == "error" and not pending and checked["rows"] <= MAX_SEARCHED:
-                valid = rows.filter(pl.col("used") & ~pl.any_horizontal(*found.values()))
-                repeats = repeats_among(table, valid.select("row", *labels))
-            raise all_problems(table, replace(long, rows=rows), found, repeats)
+                others += repeats_among(table, valid)
+            raise all_problems(table, replace(long, rows=rows), found, others)
     rating = pl.col("number")
     if options.lower_is_better:
         rating = pl.when(rating == 0).then(0.0).otherwise(-rating)  # 0.0 - x is -0.0 in polars

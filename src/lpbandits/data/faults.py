@@ -53,9 +53,9 @@ def value_faults(word: str, *, may_be_missing: bool) -> dict[str, pl.Expr]:
 
 
 def all_problems(
-    table: Table, long: LongTable, faults: Mapping[str, pl.Expr], repeats: list[InvalidInput]
+    table: Table, long: LongTable, faults: Mapping[str, pl.Expr], others: list[InvalidInput]
 ) -> InvalidInput:
-    """Return one error for all problems: the rows where a test in `faults` is true, and `repeats`."""
+    """Return one error for all problems: the rows where a test in `faults` is true, and `others`."""
     errors: dict[tuple[int, int], InvalidInput] = {}
     for what, test in faults.items():
         invalid = long.rows.filter(test)
@@ -63,7 +63,7 @@ def all_problems(
         if count:
             first = invalid.bottom_k(SHOWN, by="row").collect().sort("row", maintain_order=True)
             errors[first["row"][0], len(errors)] = _row_error(table, long, what, first, count)
-    return combined(table.name, [*(errors[key] for key in sorted(errors)), *repeats])
+    return combined(table.name, [*(errors[key] for key in sorted(errors)), *others])
 
 
 def _row_error(table: Table, long: LongTable, what: str, rows: pl.DataFrame, count: int) -> InvalidInput:

@@ -13,6 +13,7 @@ import polars as pl
 
 from lpbandits.data.columns.cells import unique_names
 from lpbandits.data.columns.options import ReadOptions
+from lpbandits.data.exports import ratings_in
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.tables import DAMAGED, EMPTY_LINE, PandasTable, ParquetTable, Table, TextTable
 from lpbandits.errors import InvalidInput, check_fork, reason
@@ -20,7 +21,7 @@ from lpbandits.io.compressed import check_archive, decompressed, extract, tempor
 from lpbandits.io.paths import as_path
 
 MEMBERS = ("ratings.csv", "ratings.csv.gz", "ratings.dat", "ratings.parquet", "u.data")
-"""Names of the ratings in a MovieLens folder or zip."""
+"""Names of the ratings in a MovieLens folder or zip, or in the zip of an export."""
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 """Suffixes of PrefLib's files of rankings."""
@@ -137,7 +138,10 @@ def find_files(origin: Any) -> tuple[str, list[Path]]:
 
 
 def _find_in_folder(folder: Path) -> tuple[str, list[Path]]:
-    """Return the ratings of a MovieLens folder, or all Parquet files of a folder, sorted by name."""
+    """Return the ratings of an export or a MovieLens folder, or all Parquet files of a folder, sorted by name."""
+    exported = ratings_in(folder)
+    if exported is not None:
+        return str(exported), [exported]
     member = next((folder / name for name in MEMBERS if (folder / name).is_file()), None)
     parquet = sorted(
         path for path in folder.iterdir() if path.suffix.lower() == ".parquet" and not path.name.startswith(".")

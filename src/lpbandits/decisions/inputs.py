@@ -1,6 +1,7 @@
 """Tables that `decide_file` reads: outcomes in batches of people, people to decide for, and allowed actions."""
 
 import contextlib
+import functools
 import itertools
 import os
 import shlex
@@ -164,6 +165,26 @@ class History:
                 yield batch.part(start, stop)._replace(starts=starts, sets=sets, priors=own)
 
 
+def _unknown_actions(table: Table, actions: tuple[Label, ...], rows: pl.LazyFrame, layout: str) -> list[InvalidInput]:
+    """Return the error for the rows of a history whose actions the model does not have, if there are any."""
+    unknown = rows.filter(action_codes(actions, rows.collect_schema()["action"]) < 0)
+    counts = unknown.group_by("action").agg(pl.len(), pl.col("row").min()).sort("row").collect(engine="streaming")
+    if counts.is_empty():
+        return []
+    first, n_rows, column = counts["action"][0], int(counts["len"].sum()), ""
+    if layout == "wide":
+        names = ",".join(map(str, counts["action"].sort().head(SHOWN)))
+        column = f", or leave out columns that are not actions (--ignore {shlex.quote(names)})"
+    return [
+        InvalidInput(
+            f"{table.place(counts['row'][0])}: action {validate.short_repr(first)} of the history is not one of the "
+            f"model's actions ({pluralize(n_rows, 'such row')}); correct them, or skip them (--unknown skip)"
+            + column
+            + validate.did_you_mean(first, actions)
+        )
+    ]
+
+
 @contextlib.contextmanager
 def open_history(
     path: str | Path,
@@ -181,7 +202,8 @@ def open_history(
     """
     options, actions = ReadOptions(**reading), model.actions
     with open_table(path, options) as table:
-        clean = clean_rows(table, options, known=frozenset(map(str, actions)), pending=True)
+        check = None if skip_unknown else functools.partial(_unknown_actions, table, actions)
+        clean = clean_rows(table, options, known=frozenset(map(str, actions)), pending=True, check=check)
         if clean.ranks and model.lower_is_better:
             raise InvalidInput(f"{table.name} holds ranks, but the model is of numbers of which low ones are good")
         rows = clean.rows
@@ -206,18 +228,11 @@ def open_history(
         if skipped["people"]:
             rows = rows.join(people.lazy(), on="person", how="semi", maintain_order="left")
         if (labels["code"] < 0).any():
-            unknown = rows.filter(code < 0).select(pl.col("action").sort_by("row").first(), pl.len())
-            first, skipped["outcomes"] = unknown.collect(engine="streaming").row(0)
+            if check is not None:
+                for error in check(rows, clean.layout):
+                    raise error
+            skipped["outcomes"] = rows.filter(code < 0).select(pl.len()).collect(engine="streaming").item()
             rows = rows.filter(code >= 0)
-        if skipped["outcomes"] and not skip_unknown:
-            column = ""
-            if clean.layout == "wide":
-                names = ",".join(map(str, labels.filter(pl.col("code") < 0)["action"].sort().head(SHOWN)))
-                column = f", or leave out columns that are not actions (--ignore {shlex.quote(names)})"
-            raise InvalidInput(
-                f"action {validate.short_repr(first)} of the history is not one of the model's actions "
-                f"({pluralize(skipped['outcomes'], 'such row')}); correct them, or skip them (--unknown skip)" + column
-            )
         best = len(actions) if clean.ranks else 0
         yield History(
             people["person"], skipped, people["len"].to_numpy(), labels, table, rows.drop("row"), clean.layout, best

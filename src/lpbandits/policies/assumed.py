@@ -5,6 +5,7 @@ import warnings
 from lpbandits import validate
 from lpbandits.errors import NoiseWarning
 from lpbandits.model import PreferenceModel, as_model
+from lpbandits.policies.base import Evidence
 from lpbandits.rewards import GUESS_WEIGHT, MIN_NOISE, Rewards
 
 CONTRADICTION = 3.0
@@ -18,7 +19,7 @@ def assumed_rewards(
     noise_known: bool | None = None,
     *,
     known: bool | None = None,
-    any_family: bool = False,
+    evidence: type[Evidence] | None = None,
 ) -> Rewards:
     """Return the family and the noise of rewards that a policy over `model` assumes.
 
@@ -28,8 +29,7 @@ def assumed_rewards(
     1, exact.
 
     `known` replaces a `noise_known` of None: True for policies that cannot learn the noise, False for those that take
-    every noise as a guess. With `any_family` the policy treats all rewards as Gaussian, and a noise is accepted for
-    every family.
+    every noise as a guess. With an `evidence`, `check_noise` is called.
 
     >>> fitted = PreferenceModel([[0, 1], [1, 0]], noise=15.0)
     >>> assumed_rewards(fitted)
@@ -46,20 +46,32 @@ def assumed_rewards(
     family = model.rewards or "gaussian" if rewards is None else rewards
     exact = known if noise_known is None else validate.as_flag(noise_known, "noise_known")
     if family != "gaussian":
-        if noise is not None and not any_family:
-            raise validate.invalid("noise", f"left out for {family} rewards", noise)
+        if evidence is not None:
+            check_noise(evidence, family, noise)
         return Rewards(family, noise, noise_known is not False)  # type: ignore[arg-type] # Rewards validates the family
     if noise is not None:
         weight = GUESS_WEIGHT if known is False else Rewards.weight
-        told = Rewards(noise=noise, noise_known=exact is not False, weight=weight)
-        if of_model and told.noise and not 1 / CONTRADICTION <= told.noise / of_model <= CONTRADICTION:
-            warnings.warn(
-                f"noise is {noise:g}, but that of the log that the model was fitted to is {of_model:g}; leave noise "
-                "out to use the model's, or give rewards on the scale of the log",
-                NoiseWarning,
-                stacklevel=3,
-            )
-        return told
+        return Rewards(noise=noise, noise_known=exact is not False, weight=weight)
     if of_model is None:
         return Rewards(noise_known=bool(exact), weight=GUESS_WEIGHT if known is False else Rewards.weight)
     return Rewards(noise=max(of_model, MIN_NOISE), noise_known=bool(exact), weight=GUESS_WEIGHT)
+
+
+def check_noise(evidence: type[Evidence], family: str, noise: float | None) -> None:
+    """Raise if a noise is given for rewards of a family whose likelihood the evidence uses, which has no noise."""
+    if noise is not None and family != "gaussian" and evidence.gaussian_noise:
+        raise validate.invalid("noise", f"left out for {family} rewards", noise)
+
+
+def warn_of_noise(rewards: Rewards, model: PreferenceModel) -> None:
+    """Warn if the noise that a policy assumes contradicts that of the log that its model was fitted to."""
+    noise, of_model = rewards.noise, model.noise
+    if rewards.family != "gaussian" or not noise or not of_model:
+        return
+    if not 1 / CONTRADICTION <= noise / of_model <= CONTRADICTION:
+        warnings.warn(
+            f"noise is {noise:g}, but that of the log that the model was fitted to is {of_model:g}; leave noise out to "
+            "use the model's, or give rewards on the scale of the log",
+            NoiseWarning,
+            stacklevel=5,  # the caller of a policy's class
+        )

@@ -127,6 +127,8 @@ class Evidence:
     batchable: ClassVar[bool] = False
     """Whether `tell` equals `record` followed by `update_posterior`; many outcomes then need a single update,
     and packed beliefs hold neither scores nor posterior."""
+    gaussian_noise: ClassVar[bool] = False
+    """Whether a noise can be given for Gaussian rewards only; False: the noise of rewards of any family."""
     own_rows: ClassVar[int] = 0
     """Number of rows of `b.own`, with a column per state."""
     tell: ClassVar[Callable[..., int]]

@@ -45,7 +45,7 @@ class TS(Policy):
         top: bool = False,
         explore: float = 0.0,
     ) -> None:
-        family = assumed_rewards(model, rewards, noise, known=True, any_family=True)
+        family = assumed_rewards(model, rewards, noise, known=True)
         super().__init__(model, Tally(family), Thompson(prior_mean, prior_sd, top), explore)
 
 
@@ -72,7 +72,7 @@ class UCB(Policy):
         top: bool = False,
         explore: float = 0.0,
     ) -> None:
-        family = assumed_rewards(model, rewards, noise, known=True, any_family=True)
+        family = assumed_rewards(model, rewards, noise, known=True)
         super().__init__(model, Tally(family), UpperBound(top), explore)
 
 

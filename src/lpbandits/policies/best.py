@@ -17,9 +17,13 @@ from lpbandits.policies.rules import Sample
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Label
 
-MOST_DRAWS, FEWEST_DRAWS = 32, 4
-CHAINS = 2000
+MOST_DRAWS, FEWEST_DRAWS = 32, 8
+CHAINS = 8000
 """Orderings × actions (at most 20) above which fewer orderings are drawn per state."""
+OVERSHOOT = 0.43
+"""Odds of the P(best) at which a person stops, relative to the odds of the level (docs/adr/0029)."""
+INFLATION = 2.0
+"""Factor of the errors of a model: the best of several actions that are nearly equal is often the best by chance."""
 LOW, HIGH = 0.1, 0.9
 """Quantiles of the interval of the mean."""
 
@@ -33,8 +37,10 @@ class Best:
     action
         The allowed action with the largest probability to be the best.
     probability
-        P(best): the calibrated probability that it has the largest mean reward of the allowed actions for this person.
-        It is not the chance that it is *played* next, which `Agent.probabilities` returns.
+        P(best): the probability that it has the largest mean reward of the allowed actions for this person. It is not
+        the chance that it is *played* next, which `Agent.probabilities` returns.
+    confidence
+        To stop when it reaches 0.95 is right for 95 % of the people who stop (docs/ladder.md#stopping).
     expected, low, high
         Expected value and 80 % interval of the action's *mean* reward for this person, not of its next reward; NaN
         without outcomes.
@@ -44,11 +50,32 @@ class Best:
 
     action: Label
     probability: float
+    confidence: float
     expected: float
     low: float
     high: float
     runner_up: Label | None
     runner_up_probability: float
+
+
+def confidence_of(chance: float) -> float:
+    """Return the share of people who have their best action, of all who stop when P(best) reaches this value.
+
+    It is larger than P(best), which jumps beyond the value that it reaches and is low where gaps are alike.
+
+    >>> round(confidence_of(0.891), 3)
+    0.95
+    """
+    return chance / (chance + OVERSHOOT * (1.0 - chance))
+
+
+def threshold_of(level: float) -> float:
+    """Return the P(best) of which `confidence_of` is `level`.
+
+    >>> round(threshold_of(0.95), 3), threshold_of(1.0)
+    (0.891, 1.0)
+    """
+    return OVERSHOOT * level / (OVERSHOOT * level + (1.0 - level))
 
 
 def best_of(policy: Policy, belief: Belief, allowed: IntArray) -> Best:
@@ -69,7 +96,9 @@ def best_of(policy: Policy, belief: Belief, allowed: IntArray) -> Best:
     mean, low, high = np.clip(forecast(judge, known, action), lowest, highest).tolist()
     expected, *ends = (policy.model.oriented(value) for value in (mean, low, high))
     runner_up, second = (labels[ranked[1]], float(chances[ranked[1]])) if len(ranked) > 1 else (None, 0.0)
-    return Best(labels[action], float(chances[action]), expected, min(ends), max(ends), runner_up, second)
+    chance = float(chances[action])
+    confidence = confidence_of(chance)
+    return Best(labels[action], chance, confidence, expected, min(ends), max(ends), runner_up, second)
 
 
 def limits_of(policy: Policy) -> tuple[float, float]:
@@ -148,17 +177,26 @@ def judged(judge: Policy, belief: Belief, model: PreferenceModel) -> Belief:
     return out
 
 
+def starts_of(policy: Policy, priors: FloatArray | None) -> FloatArray:
+    """Return the judge's states before the first outcome, people × 4 × orderings; one for all without priors.
+
+    `priors` has a row per person: the probability of each state of the policy's model.
+    """
+    shares = plausible_orderings(policy.model)[1]
+    return judge_of(policy).starts(None if priors is None else priors @ shares.T)
+
+
 @lru_cache(maxsize=32)
 def plausible_orderings(model: PreferenceModel) -> tuple[IntArray, FloatArray]:
     """Return distinct orderings that people may follow, and the probability of each ordering (row) in each state.
 
     These are the model's, if they are exact. With standard errors of the utilities each state has several, those of
-    utilities drawn with these errors. The draws are fixed, so that equal models give equal orderings.
+    utilities drawn with twice these errors. The draws are fixed, so that equal models give equal orderings.
 
     >>> model = PreferenceModel([[0, 1, 2]], utilities=[[0.6, 0.5, 0.2]], errors=[[0.3, 0.3, 0.1]])
     >>> orderings, shares = plausible_orderings(model)
     >>> orderings.tolist(), shares.round(2).tolist()
-    ([[0, 1, 2], [1, 0, 2]], [[0.84], [0.16]])
+    ([[0, 1, 2], [1, 0, 2]], [[0.75], [0.25]])
     """
     m, k = model.n_states, model.n_actions
     if model.errors is None or model.logits is None:
@@ -167,7 +205,7 @@ def plausible_orderings(model: PreferenceModel) -> tuple[IntArray, FloatArray]:
     rows = np.empty((m, size, k), dtype=np.int64)
     for z in range(m):
         noise = latin_square(z, size, k)
-        values = model.logits[z] + model.errors[z] * ndtri(noise)
+        values = model.logits[z] + INFLATION * model.errors[z] * ndtri(noise)
         rows[z] = np.lexsort((np.broadcast_to(model.ranks[z], values.shape), -values))
     orderings, index = np.unique(rows.reshape(-1, k), axis=0, return_inverse=True)
     shares = np.zeros((len(orderings), m))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel, as_model
-from lpbandits.policies.assumed import assumed_rewards
+from lpbandits.policies.assumed import assumed_rewards, check_noise
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.registry import POLICIES, Setting, entry_of, load_outside, make_policy
 from lpbandits.rewards import Rewards
@@ -120,9 +120,10 @@ def choose_policy(
             "rounds must be the planned number of rounds per person for lpb-horizon, got None; give it (rounds=10, "
             "--rounds 10), or choose lpb-ids, which does not plan"
         )
-    assumed = assumed_rewards(model, rewards, noise, noise_known, any_family=True)
+    assumed = assumed_rewards(model, rewards, noise, noise_known)
     exact = assumed.noise_known if isinstance(rewards, Rewards) else noise_known
     chosen = make_policy(name, Setting(model, assumed, Setting.rounds if rounds is None else rounds, first, exact))
+    check_noise(type(chosen.evidence), assumed.family, noise)
     told = noise is not None or isinstance(rewards, Rewards) or (model.noise and assumed.family == "gaussian")
     unknown = not told and chosen.rewards.noise_known and not chosen.evidence.predictive
     return Chosen(chosen.exploring(explore) if explore else chosen, name, why, math.nan if unknown else None)

@@ -4,17 +4,14 @@ All of them take a `model` of the possible orderings and `explore`, the minimum 
 (see `Policy`). `noise`, `noise_known`, `rewards` and `first` are as in `LpbTS`, unless they are described again.
 """
 
-from collections.abc import Callable
-
 from lpbandits import validate
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import evidences, rules
 from lpbandits.policies.assumed import assumed_rewards
-from lpbandits.policies.base import Evidence
 from lpbandits.policies.policy import Policy
 from lpbandits.rewards import Rewards
 
-LIKELIHOODS: dict[str, Callable[[Rewards], Evidence]] = {
+LIKELIHOODS: dict[str, type[evidences.Refit | evidences.Incremental | evidences.Marginal]] = {
     "refit": evidences.Refit,
     "incremental": evidences.Incremental,
     "marginal": evidences.Marginal,
@@ -71,7 +68,7 @@ class LpbTS(Policy):
     ) -> None:
         evidence = LIKELIHOODS[validate.as_choice(likelihood, "likelihood", LIKELIHOODS)]
         known = True if likelihood == "incremental" else None
-        family = assumed_rewards(model, rewards, noise, noise_known, known=known)
+        family = assumed_rewards(model, rewards, noise, noise_known, known=known, evidence=evidence)
         super().__init__(model, evidence(family), rules.Sample(first), explore)
 
 
@@ -146,7 +143,7 @@ class LpbUtility(Policy):
         isotonic: float = 0.5,
         explore: float = 0.0,
     ) -> None:
-        family = assumed_rewards(model, rewards, noise, noise_known, known=False, any_family=True)
+        family = assumed_rewards(model, rewards, noise, noise_known, known=False)
         super().__init__(model, evidences.Utility(family, slack, isotonic), rules.BestExpected(), explore)
 
 
@@ -179,7 +176,7 @@ class LpbIDS(Policy):
         hope: float = 0.6,
         explore: float = 0.0,
     ) -> None:
-        family = assumed_rewards(model, rewards, noise, noise_known, known=False, any_family=True)
+        family = assumed_rewards(model, rewards, noise, noise_known, known=False)
         super().__init__(model, evidences.Utility(family, slack, isotonic), rules.InformationDirected(hope), explore)
 
 
@@ -214,7 +211,7 @@ class LpbHorizon(Policy):
         isotonic: float = 0.25,
         explore: float = 0.0,
     ) -> None:
-        family = assumed_rewards(model, rewards, noise, noise_known, known=False, any_family=True)
+        family = assumed_rewards(model, rewards, noise, noise_known, known=False)
         super().__init__(model, evidences.Utility(family, slack, isotonic), rules.KnowledgeGradient(rounds), explore)
 
 
@@ -269,7 +266,7 @@ class LpbOrderUcb(Policy):
         rewards: str | Rewards | None = None,
         explore: float = 0.0,
     ) -> None:
-        family = assumed_rewards(model, rewards, noise, known=True, any_family=True)
+        family = assumed_rewards(model, rewards, noise, known=True)
         super().__init__(model, evidences.OrderBounds(family), rules.OrderOptimism(), explore)
 
 
@@ -299,7 +296,7 @@ class MTS(Policy):
         first: str = "prior",
         explore: float = 0.0,
     ) -> None:
-        family = assumed_rewards(model, rewards, noise, noise_known)
+        family = assumed_rewards(model, rewards, noise, noise_known, evidence=evidences.KnownMeans)
         super().__init__(model, evidences.KnownMeans(family), rules.Sample(first), explore)
 
 
@@ -341,5 +338,5 @@ class MUCB(Policy):
         slack: float = 0.0,
         explore: float = 0.0,
     ) -> None:
-        family = assumed_rewards(model, rewards, noise, known=True, any_family=True)
+        family = assumed_rewards(model, rewards, noise, known=True)
         super().__init__(model, evidences.Consistency(family, rounds, slack), rules.Optimism(), explore)

@@ -28,6 +28,7 @@ from lpbandits.kernels.compiler import plugins_of, with_plugin_errors
 from lpbandits.kernels.layout import Arrays
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.model_fields import as_lower_is_better, as_personal_prior
+from lpbandits.policies.assumed import warn_of_noise
 from lpbandits.policies.base import Evidence, Feedback, Rule, require, require_latent
 from lpbandits.policies.belief import ROOM, Belief, initial_states
 from lpbandits.policies.calls import Calls, calls_of
@@ -106,6 +107,8 @@ class Policy:
         as_lower_is_better(self.model.lower_is_better and self.feedback == "rewards", self.rewards.family)
         _ = self.rewards, self.ranks, self.table, self.start_own, self.settings, self.scratch  # raise now if invalid
         rule.check(self)
+        if isinstance(getattr(evidence, "rewards", None), Rewards):
+            warn_of_noise(self.rewards, self.model)
 
     @property
     def feedback(self) -> Feedback:

@@ -2,6 +2,7 @@
 
 from lpbandits.errors import LpbError
 
+STOPPING = "the server is stopping; repeat the request with the same Idempotency-Key"
 
 class ServiceError(LpbError):
     """A request that the service refuses; nothing was changed."""

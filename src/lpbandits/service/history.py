@@ -162,6 +162,7 @@ def histories(sql: Connection, person_ids: Iterable[int]) -> dict[int, History]:
     for table in schema.FACTS:
         for start in range(0, len(ids), CHUNK):
             where = table.c.person_id.in_(ids[start : start + CHUNK])
-            for row in sql.execute(select(table).where(where).order_by(table.c.person_id, table.c.n)).mappings():
-                out[row["person_id"]].add(table, dict(row))
+            names = table.c.keys()
+            for row in sql.execute(select(table).where(where).order_by(table.c.person_id, table.c.n)):
+                out[row[0]].add(table, dict(zip(names, row, strict=True)))
     return out

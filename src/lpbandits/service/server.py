@@ -2,9 +2,12 @@
 
 import gc
 import logging
+import signal
 import socket
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import structlog
 import uvicorn
@@ -16,6 +19,8 @@ from lpbandits.service.service import Limits, Service
 from lpbandits.service.store.database import Store
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+GRACE = 5
+"""Seconds in which a stopping server waits for the rest of requests that it has received in part."""
 
 
 def serve(
@@ -52,14 +57,35 @@ def serve(
                 lifespan="off",
                 server_header=False,
                 timeout_keep_alive=30,
+                timeout_graceful_shutdown=GRACE,
             )
             gc.freeze()  # what lives as long as the process is not searched again
             gc.set_threshold(50_000, 20, 50)
+            server = uvicorn.Server(config)
             shown = f"[{host}]" if ":" in host else host
-            say("ready", f"http://{shown}:{listener.getsockname()[1]}")
-            uvicorn.Server(config).run(sockets=[listener])
+            with _stopped_by_signals(server):
+                say("ready", f"http://{shown}:{listener.getsockname()[1]}")
+                server.run(sockets=[listener])
     finally:
         listener.close()
+
+
+@contextmanager
+def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """Stop a server at SIGINT or SIGTERM; once it has stopped, uvicorn raises the signal again, which is ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def log_to_stderr(level: int = logging.INFO) -> None:

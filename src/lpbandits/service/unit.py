@@ -108,8 +108,8 @@ class Unit:
         for name, project in self._projects.items():
             if project is not None:
                 own = [request for request in requests if request.project == name]
-                self.load_stored(project, [request.key for request in own if request.key is not None])
                 self.load_people(project, [label for request in own for label in request.labels])
+                self.load_stored(project, [request.key for request in own if request.key is not None])
                 decisions = [(self._people[project.id, label], n) for request in own for label, n in request.asked]
                 self.load_decisions((person.id, asked) for person, asked in decisions if person is not None)
 
@@ -173,7 +173,8 @@ class Unit:
         for some in _chunks(missing):
             where = (person.c.project_id == project.id, person.c.label.in_(some))
             if self._locks:  # a statement of its own: one that waits would read the snapshots of before
-                self.sql.execute(select(person.c.id).where(*where).order_by(person.c.id).with_for_update())
+                locked = select(person.c.id).where(*where).order_by(person.c.id).with_for_update()
+                where = (person.c.id.in_(self.sql.execute(locked).scalars().all()),)  # not people added meanwhile
             self._people |= {(project.id, label): None for label in some}
             for row in self.sql.execute(query.where(*where)):
                 self._people[project.id, row.label] = Person(

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from lpbandits.service.configuration import Setups
-from lpbandits.service.errors import Unavailable
+from lpbandits.service.errors import STOPPING, Unavailable
 from lpbandits.service.store.database import Store, fault_of
 from lpbandits.service.unit import Needs, Unit
 
@@ -50,9 +50,10 @@ class Writer:
     def submit(self, request: WriteRequest) -> "Future[Any]":
         """Return the future answer of a request."""
         future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()  # a caller that goes away cannot cancel it
         with self._lock:
             if not self._accepts:
-                raise Unavailable("the server is stopping; repeat the request with the same Idempotency-Key")
+                raise Unavailable(STOPPING)
             self._queue.put((request, future))
         return future
 

@@ -227,24 +227,26 @@ def stop_when_sure(
     start_states: FloatArray,
     people: People,
     offered: IntArray,
-    level: float,
+    threshold: float,
     seed: int,
     person: int,
     trace: Trace,
     stops: Stops,
     chances: FloatArray,
 ) -> None:
-    """Find the first round after which P(best) of an action reaches `level`, and play this action in all later rounds.
+    """Find the first round after which P(best) of an action reaches `threshold`, and play it in all later rounds.
 
-    `b` is the judge (`policies.best`) and one belief, and `chances` scratch with an entry per action. The later rewards
-    have the random words of their rounds; the policy's posterior is no longer updated.
+    `b` is the judge (`policies.best`) and one belief that starts as `start_states` (one for all people, or one each);
+    `chances` is scratch with an entry per action. The later rewards have the random words of their rounds; the policy's
+    posterior is no longer updated.
     """
     zero: Any = np.int64(0)  # as in `rollout`
     for p in range(trace.plays.shape[0]):
         stops.rounds[p], stops.right[p] = 0.0, np.nan
+        start = min(p, start_states.shape[0] - 1)
         for row in range(b.states.shape[0]):
             for z in range(b.states.shape[1]):
-                b.states[row, z] = start_states[row, z]
+                b.states[row, z] = start_states[start, row, z]
         allowed = offered[min(p, offered.shape[0] - 1), 0]
         size = filled(allowed)
         target = best_mean(people.means, p, allowed, size)
@@ -261,7 +263,7 @@ def stop_when_sure(
             n, _ = record(b, n, trace.plays[p, t, 0], trace.rewards[p, t])
             update_posterior(b, n)
             action = surest(b, allowed[:size], chances)
-            if chances[action] >= level:
+            if chances[action] >= threshold:
                 final = action
                 stops.rounds[p] = t + 1.0
                 stops.right[p] = 1.0 if people.means[p, action] >= target else 0.0

@@ -111,7 +111,7 @@ class PolicyResult:
     def stop(self) -> Json | None:
         """With `simulate(stop=…)`: the "share" of people who stopped, and their mean "rounds" and share "right".
 
-        `right` is the share whose action had the largest mean; the promise of a stop at 0.95 is that it is at least
+        `right` is the share whose action had the largest mean; the promise of a stop at 0.95 is that it is about
         0.95. Values are None for policies without P(best), and if no person stopped. None without `stop`.
         """
         people = self.people

@@ -75,8 +75,8 @@ def simulate(
     explore
         Minimum probability of every allowed action, for policies that do not set their own.
     stop
-        P(best), as in `Agent.best`, at which a person stops learning and receives the best action in all later rounds.
-        By default people do not stop. See `PolicyResult.stop`.
+        Confidence, as in `Agent.best`, at which a person stops learning and receives the best action in all later
+        rounds. By default people do not stop. See `PolicyResult.stop`.
     jobs
         Number of processes, or `Workers(…)` of a cluster; by default threads of this process.
     threads

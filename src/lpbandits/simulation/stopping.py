@@ -10,7 +10,7 @@ from lpbandits.errors import InvalidInput
 from lpbandits.io.json import finite_or_none
 from lpbandits.kernels.outcomes import People
 from lpbandits.policies import Policy
-from lpbandits.policies.best import judge_of
+from lpbandits.policies.best import judge_of, starts_of, threshold_of
 from lpbandits.simulation.kernels import Stops, Trace, stop_when_sure
 from lpbandits.typing import FloatArray, Json
 from lpbandits.worlds import COMPARISONS, Population
@@ -20,8 +20,6 @@ def check_stop(people: Population, feedback: str) -> None:
     """Raise `InvalidInput` unless rewards are observed and the same actions can be played in every round."""
     if feedback == "duels":
         raise InvalidInput("stop must be left out for duels: P(best) is computed from rewards")
-    if people.priors is not None:
-        raise InvalidInput("stop must be left out for people with priors of their own")
     if people.without_replacement or people.offered.shape[1] > 1:
         raise InvalidInput(
             "stop must be left out where the allowed actions change from round to round: a person who stops receives "
@@ -30,7 +28,7 @@ def check_stop(people: Population, feedback: str) -> None:
 
 
 def stop_people(policy: Policy, people: Population, trace: Trace, *, level: float, seed: int, person: int) -> Stops:
-    """Stop each person when P(best) reaches `level`, and change the later rounds of the trace accordingly.
+    """Stop each person when `Best.confidence` reaches `level`, and change the later rounds of the trace accordingly.
 
     All values are NaN for policies without P(best). `person` is the random stream of the first person.
     """
@@ -40,10 +38,10 @@ def stop_people(policy: Policy, people: Population, trace: Trace, *, level: floa
         k, rounds = policy.model.n_actions, trace.plays.shape[1]
         stop_when_sure(
             judge.arrays(judge.new_belief(min(rounds, k))),
-            judge.start_states,
+            starts_of(policy, people.priors),
             People(people.means, people.truth, *people.reward_sampler, COMPARISONS[people.comparison]),
             people.offered,
-            level,
+            threshold_of(level),
             seed,
             person,
             trace,

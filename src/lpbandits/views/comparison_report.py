@@ -29,9 +29,9 @@ STATE_NOTE = (
     "people. For lpbTS it is an optimistic bound, not a calibrated probability."
 )
 STOP_NOTE = (
-    "People stopped when P(best), the calibrated probability that an action is the best for them, reached {:.0%}, and "
-    "then received this action. Columns: the share of people who stopped, their mean number of rounds until then, and "
-    "the share whose action was the best. P(best) is that of the orderings, the same for every policy."
+    "People stopped when the confidence that an action is the best for them reached {:.0%}, and then received this "
+    "action. Columns: the share of people who stopped, their mean number of rounds until then, and the share whose "
+    "action was the best. The confidence is that of the orderings, the same for every policy."
 )
 
 

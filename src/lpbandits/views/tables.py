@@ -138,7 +138,7 @@ def described(results: Results) -> str:
     words.append(pluralize(s["rounds"], "round"))
     words += [pluralize(s["draws"], "draw")] if s["draws"] > 1 else []
     words += [f"minimum action probability {s['explore']:g}"] if s.get("explore") else []
-    words += [f"stop at P(best) {s['stop']:g}"] if "stop" in s else []
+    words += [f"stop at confidence {s['stop']:g}"] if "stop" in s else []
     return ", ".join([*words, f"seed {s['seed']}"])
 
 

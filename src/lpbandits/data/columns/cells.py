@@ -21,6 +21,7 @@ BLANKS = (
 """Lowercase cells that stand for no rating."""
 
 _DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]{3})*,[0-9]+")
+_POINT = re.compile(r"[+-]?[0-9]+[.][0-9]+")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")
 _POINTS = r"^[+-]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?$"
 """A number with points as thousands separators, as used with a decimal comma: 1.234,5."""
@@ -93,6 +94,8 @@ def is_blank(name: str, dtype: pl.DataType, blanks: Sequence[str] = BLANKS) -> p
 def comma_hint(value: object, remedy: str = "set decimal_comma=True (--decimal-comma)") -> str:
     """Return the remedy for a number with a comma, for the end of a message; empty for other values.
 
+    A number with a point is only refused where commas are read.
+
     >>> comma_hint("4,5")
     'it looks like a decimal comma: set decimal_comma=True (--decimal-comma)'
     """
@@ -101,4 +104,6 @@ def comma_hint(value: object, remedy: str = "set decimal_comma=True (--decimal-c
         return f"if the comma is a decimal comma, {remedy}; if it separates thousands, remove it"
     if _DECIMAL.fullmatch(text):
         return f"it looks like a decimal comma: {remedy}"
+    if _POINT.fullmatch(text):
+        return "it has a decimal point: leave decimal_comma out (--decimal-comma), or write all numbers with a comma"
     return "remove the thousands separators" if _THOUSANDS.fullmatch(text) else ""

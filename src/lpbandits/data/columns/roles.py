@@ -19,6 +19,9 @@ KNOWN_NAMES = {
 }
 """Recognised names of columns, as `words_of` returns them."""
 
+WEAK_NAMES = {"rating": "pain|mood|symptom|severity|relief|fatigue|anxiety"}
+"""Names that suggest a role if no column has a better one, as `pain` beside `outcome`; alone they may be actions."""
+
 RANKS = ("rank", "ranking", "place", "position")
 """Names that suggest ranks. A rank column is never guessed: naming it (rank=…) confirms that 1 is best."""
 
@@ -70,8 +73,10 @@ def strength(column: str, role: str) -> int:
     exact = True
     if len(words) > 1 and words[-1] in _SUFFIXES and role != "rating":
         exact = words.pop() in _ID
-    if not words or not re.fullmatch(KNOWN_NAMES[role], words[-1]):
+    if not words:
         return 0
+    if not re.fullmatch(KNOWN_NAMES[role], words[-1]):
+        return int(re.fullmatch(WEAK_NAMES.get(role, ""), words[-1]) is not None)
     return 2 if exact and len(words) == 1 else 1
 
 

@@ -30,8 +30,26 @@ HUGE = 100.0
 MIN_NUMBERED = 8
 """Minimum number of rows of a column that counts 1, 2, 3, … to be a row number."""
 
-MIN_YES_NO = 10
-"""Minimum number of cells of a column of zeros and ones among ratings that never are 0."""
+MIN_CELLS = 10
+"""Minimum number of cells of a column on a smaller scale than the others, or of zeros and ones."""
+
+SLIDERS = 50.0
+"""Columns of small numbers are only odd by their size among columns that reach beyond this value."""
+
+CENTRE = 0.4
+"""Ratings of a disliked action have a long tail: their median is below this share of the largest."""
+
+CENTRE_WITH_ZERO = 0.5
+"""The same for columns with a 0, which disliked actions get."""
+
+MOSTLY = 0.8
+"""Share of the cells of a column of fractions that are fractions."""
+
+SOME = 0.25
+"""Share of the cells of a column outside the range of the others."""
+
+GRIDS = (2.0, 10.0)
+"""Ratings are usually whole, half or tenths: numbers that are whole if multiplied by 2 or 10."""
 
 
 def named_like(column: str, names: str) -> bool:
@@ -55,7 +73,8 @@ def odd_columns(cells: pl.DataFrame) -> dict[str, str]:
       M > 100 or fewer than half of the usual columns reach 0.8 M, as with counts and durations;
     - or all its values lie beyond ±100 M;
     - or it counts 1, 2, 3, … in at least 8 rows, beyond M or 10;
-    - or it has at least ten values, zeros and ones only, in a table of ratings of 1 and more.
+    - or it has at least ten values, zeros and ones only, in a table of positive ratings;
+    - or it is on a smaller scale (see `_smaller`).
 
     There must be at least two other columns, and at least half of all.
 
@@ -67,13 +86,14 @@ def odd_columns(cells: pl.DataFrame) -> dict[str, str]:
     x = pl.col("x").cast(pl.Float64)
     magnitude = x.abs()
     stats = cells.group_by("action", maintain_order=True).agg(
+        n=pl.len(),
         low=x.min(),
         high=x.max(),
         nearest=magnitude.min(),
         top=magnitude.max(),
         median=x.median().abs(),
         numbered=(x.diff().drop_nulls() == 1).all() & (pl.len() >= MIN_NUMBERED),
-        yes_no=x.is_in([0.0, 1.0]).all() & (x.n_unique() == 2) & (pl.len() >= MIN_YES_NO),
+        yes_no=x.is_in([0.0, 1.0]).all() & (x.n_unique() == 2) & (pl.len() >= MIN_CELLS),
     )
     tops = stats["top"].sort()
     usual = stats.filter(pl.col("top") <= 2 * tops[(len(tops) - 1) // 2]) if len(tops) else stats
@@ -82,14 +102,64 @@ def odd_columns(cells: pl.DataFrame) -> dict[str, str]:
         return {}
     limit = float(usual["top"].max())  # type: ignore[arg-type] # a number
     scale = next((top for top in TOPS if limit <= top), None)
+    shared = scale is not None and 2 * (usual["top"] >= NEAR_TOP * limit).sum() >= len(usual)
     far = pl.col("nearest") > HUGE * max(limit, 1.0)
-    if scale is not None and 2 * (usual["top"] >= NEAR_TOP * limit).sum() >= len(usual):
+    if shared:
         far |= (pl.col("nearest") > limit) & (pl.col("median") > 2 * limit) & (pl.col("top") > scale)
     numbered = pl.col("numbered") & (pl.col("top") > min(limit, TOPS[0]))
-    never_zero = float(usual["low"].min()) >= 1 and limit >= 3  # type: ignore[arg-type] # a number
-    odd = stats.filter(far | numbered | (pl.col("yes_no") & never_zero))
+    never_zero = float(usual["low"].min()) > 0 and limit >= 3  # type: ignore[arg-type] # a number
+    smaller = _smaller(cells.select("row", "action", x=x), stats, limit, shared=shared)
+    odd = stats.filter(far | numbered | (pl.col("yes_no") & never_zero) | pl.col("action").is_in(smaller))
     spans = zip(odd["action"], odd["low"], odd["high"], strict=True)
     return {name: f"{low:.4g} to {high:.4g}" for name, low, high in spans}
+
+
+def _smaller(cells: pl.DataFrame, stats: pl.DataFrame, limit: float, *, shared: bool) -> list[str]:
+    """Return the columns on a smaller scale than most: 1 to 5, yes or no, or z-scores among values of 0 to 100.
+
+    Only columns of at least ten values, two of them distinct, are compared. L is the median of their smallest values.
+    A column is on a smaller scale if
+
+    - at least 80 % of its values are fractions, where at least half of the columns hold whole and half numbers only (or
+      tenths only, then fractions of these count), and 25 % of its values lie outside L to M, or all within ±1 if M is
+      at least 3;
+    - or its values lie within ±10, M is 50 to 100 and half of the usual columns reach 0.8 M (`shared`), some values are
+      not multiples of 5, and its median is at least 0.4 of its largest (0.5 if it has a 0; of zeros and ones the mean
+      at least 0.4), or 25 % are negative and L is not.
+
+    Ranks, where no row has two equal values or one beyond their number, are not compared.
+    """
+    x = pl.col("x")
+    enough = stats.filter(pl.col("n") >= MIN_CELLS)
+    if len(enough) < 3 or _are_ranks(cells, limit, len(stats)):
+        return []
+    least = float(enough["low"].median())  # type: ignore[arg-type] # a number
+    one = cells.join(enough.select("action"), on="action", how="semi").group_by("action", maintain_order=True)
+    shares = one.agg(
+        distinct=x.n_unique(),
+        outside=((x < least) | (x > limit)).mean(),
+        negative=(x < 0).mean(),
+        mean=x.abs().mean(),
+        fives=(x % 5 == 0).all(),
+        **{f"off{grid}": (x * grid - (x * grid).round()).abs().gt(1e-6).mean() for grid in GRIDS},
+    ).join(enough, on="action", maintain_order="left")
+    off = next((shares[f"off{grid}"] for grid in GRIDS if 2 * (shares[f"off{grid}"] == 0).sum() >= len(shares)), None)
+    top = pl.col("top")
+    within_one = (top <= 1) & pl.lit(limit >= 3)
+    small = pl.lit(False) if off is None else pl.lit(off >= MOSTLY) & ((pl.col("outside") >= SOME) | within_one)
+    if shared and limit > SLIDERS:
+        share = pl.when(pl.col("yes_no") | (pl.col("nearest") > 0)).then(CENTRE).otherwise(CENTRE_WITH_ZERO)
+        centre = pl.when("yes_no").then("mean").otherwise("median") >= share * top
+        signed = (pl.col("negative") >= SOME) & pl.lit(least >= 0)
+        small |= (top <= TOPS[0]) & ~pl.col("fives") & (centre | signed)
+    return shares.filter(small & (pl.col("distinct") > 1))["action"].to_list()
+
+
+def _are_ranks(cells: pl.DataFrame, limit: float, n_columns: int) -> bool:
+    """Return whether the values of each row are distinct, positive and at most their number of columns."""
+    if limit > n_columns or not (cells["x"] >= 1).all():
+        return False
+    return not cells.select(pl.struct("row", "x").is_duplicated().any()).item()
 
 
 def not_actions(table: str, columns: Iterable[str], why: str, actions: Collection[str]) -> InvalidInput:

@@ -27,7 +27,7 @@ def ends(table: pl.DataFrame, policy: str, scale: str) -> FloatArray:
 def gap_closed(lpbts: FloatArray, mts: FloatArray, ts: FloatArray) -> str:
     """Return the share of the gap from TS to mTS that lpbTS closes, as text."""
     share = float((ts.mean() - lpbts.mean()) / (ts.mean() - mts.mean()))
-    return f": lpbTS closes {share:.0%} of the gap from TS to mTS"
+    return f": lpbTS closes {share:z.0%} of the gap from TS to mTS"
 
 
 def curve_claims(table: pl.DataFrame) -> Iterator[Claim]:

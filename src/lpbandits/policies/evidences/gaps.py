@@ -31,7 +31,7 @@ from lpbandits.typing import FloatArray
 
 GRID = 96
 LANES = 4
-TIE = 0.2
+TIE = 0.5
 """Probability that two consecutive actions have the same mean."""
 REACH = 4.0
 """The grid covers every tried action's mean reward ± this many of its standard errors."""

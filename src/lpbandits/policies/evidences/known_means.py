@@ -73,6 +73,7 @@ class KnownMeans(Evidence):
     rewards: Rewards = field(default_factory=Rewards)
     kind = "known-means"
     certainty = "exact"
+    gaussian_noise = True
     ordered = False
     own_rows = 1
     update_posterior = staticmethod(update_posterior)

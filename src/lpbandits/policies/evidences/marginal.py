@@ -70,6 +70,7 @@ class Marginal(Evidence):
     rewards: Rewards = field(default_factory=Rewards)
     kind = "marginal"
     certainty = "exact"
+    gaussian_noise = True
     fitted = True
     batchable = True
     expected_rewards = staticmethod(fitted_means)

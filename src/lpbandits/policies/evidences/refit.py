@@ -47,6 +47,7 @@ class Refit(Evidence):
     rewards: Rewards = field(default_factory=Rewards)
     kind = "refit"
     certainty = "optimistic"  # the likelihood at the best fit
+    gaussian_noise = True
     fitted = True
     batchable = True
     expected_rewards = staticmethod(fitted_means)
@@ -72,6 +73,7 @@ class Incremental(Evidence):
     rewards: Rewards = field(default_factory=Rewards)
     kind = "incremental"
     certainty = "optimistic"
+    gaussian_noise = True
     fitted = True
     expected_rewards = staticmethod(fitted_means)
     expected_reward = staticmethod(fitted_one)

@@ -3,7 +3,7 @@
 from fastapi import FastAPI
 
 from lpbandits import __version__
-from lpbandits.service.api import decisions, keys, operations, outcomes, people, problems, projects
+from lpbandits.service.api import decisions, exports, keys, operations, outcomes, people, problems, projects
 from lpbandits.service.api.middleware import Metrics, Middleware
 from lpbandits.service.service import Service
 
@@ -27,7 +27,7 @@ def create_app(service: Service) -> FastAPI:
     app.state.service = service
     app.state.metrics = Metrics(service)
     problems.install(app)
-    for module in (decisions, outcomes, people, projects, keys, operations):  # the busiest first
+    for module in (decisions, outcomes, people, projects, exports, keys, operations):  # the busiest first
         app.include_router(module.router)
     app.add_middleware(Middleware, max_body=service.limits.body, metrics=app.state.metrics)
     return app

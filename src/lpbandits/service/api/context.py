@@ -3,11 +3,13 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, MutableMapping
 from typing import Annotated, Any
+from urllib.parse import unquote
 
 from fastapi import Depends, Header, Path, Query, Request, Response
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, BeforeValidator
 
 from lpbandits.service.access import EVERYTHING, Access
 from lpbandits.service.api.bodies import MAX_LABEL, _label, storable
@@ -18,8 +20,30 @@ from lpbandits.typing import Json
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 ProjectName = Annotated[str, Path(pattern=NAME, description="Name of the project: letters, digits, '.', '_' and '-'.")]
+QUOTED = re.compile("%(25|2f)", re.IGNORECASE)
+"""A quoted percent sign or slash."""
+
+
+def keep_quoted_slashes(scope: MutableMapping[str, Any]) -> None:
+    """Set the path of a request so that quoted slashes, and percent signs, stay quoted.
+
+    Servers decode a path before it is split into segments, so that a label with a slash would be two.
+    """
+    raw = scope.get("raw_path") or b""
+    if b"%" in raw:
+        scope["path"] = unquote(QUOTED.sub(r"%25\1", raw.decode("ascii", "replace")))
+
+
+def _unquoted(segment: str) -> str:
+    """Return a segment of such a path without quoted characters."""
+    return QUOTED.sub(lambda match: unquote(match[0]), segment)
+
+
 PersonLabel = Annotated[
-    str, Path(min_length=1, max_length=MAX_LABEL, description="Label of the person."), AfterValidator(_label)
+    str,
+    Path(min_length=1, max_length=MAX_LABEL, description="Label of the person."),
+    BeforeValidator(_unquoted),
+    AfterValidator(_label),
 ]
 Reason = Annotated[str, Query(max_length=MAX_LABEL, description="Why."), AfterValidator(storable)]
 IdempotencyKey = Annotated[

@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
+from lpbandits.service.api import answers
 from lpbandits.service.api.bodies import DecisionBatch, DecisionBody, ScheduleBody
 from lpbandits.service.api.context import IdempotencyKey, PersonLabel, ProjectName, Recorder, digest_of, write
 from lpbandits.service.api.problems import responses
@@ -10,7 +11,9 @@ from lpbandits.service.requests.ask import Ask, AskItem
 router = APIRouter(prefix="/v1/projects/{project}", tags=["decisions"])
 
 
-@router.post("/people/{person:path}/decisions", status_code=201, responses=responses(404, 409, 507))
+@router.post(
+    "/people/{person}/decisions", status_code=201, responses=responses(404, 409, 507, created=answers.Decision)
+)
 async def decide(
     access: Recorder,
     project: ProjectName,
@@ -25,7 +28,9 @@ async def decide(
     return await write(request, Ask(project, key, digest_of(request, body), access.key_id, "decision", (item,)))
 
 
-@router.post("/people/{person:path}/schedule", status_code=201, responses=responses(404, 409, 507))
+@router.post(
+    "/people/{person}/schedule", status_code=201, responses=responses(404, 409, 507, created=answers.Decisions)
+)
 async def schedule(
     access: Recorder,
     project: ProjectName,
@@ -39,7 +44,7 @@ async def schedule(
     return await write(request, Ask(project, key, digest_of(request, body), access.key_id, "schedule", (item,)))
 
 
-@router.post("/decisions:batch", status_code=201, responses=responses(404, 409, 507))
+@router.post("/decisions:batch", status_code=201, responses=responses(404, 409, 507, created=answers.Decisions))
 async def decide_batch(
     access: Recorder,
     project: ProjectName,

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Request, Response
 from sqlalchemy import Connection, select
 
 from lpbandits.service.access import NewKey, RevokeKey, key_json
+from lpbandits.service.api import answers
 from lpbandits.service.api.bodies import KeyBody
 from lpbandits.service.api.context import Admin, json_response, read, service_of, write
 from lpbandits.service.api.problems import responses
@@ -16,7 +17,7 @@ from lpbandits.typing import Json
 router = APIRouter(prefix="/v1/keys", tags=["keys"])
 
 
-@router.post("", status_code=201, responses=responses(404, 507))
+@router.post("", status_code=201, responses=responses(404, 507, created=answers.NewKey))
 async def make(access: Admin, body: KeyBody, request: Request) -> Response:
     """Make a key; the answer is the only place where it is shown."""
     operation = NewKey(body.name, body.role, body.project, body.expires_at, access.key_id)
@@ -25,13 +26,13 @@ async def make(access: Admin, body: KeyBody, request: Request) -> Response:
     return answer
 
 
-@router.get("", responses=responses())
+@router.get("", responses=responses(ok=answers.Keys))
 async def list_keys(_: Admin, request: Request) -> Response:
     """List all keys, without their secrets."""
     return json_response(await read(request, _keys))
 
 
-@router.delete("/{key_id}", responses=responses(404, 507))
+@router.delete("/{key_id}", responses=responses(404, 507, ok=answers.Shape))
 async def revoke(access: Admin, key_id: Annotated[int, Path(ge=1, lt=2**53)], request: Request) -> Response:
     """Revoke a key; other replicas refuse it within five seconds."""
     answer = await write(request, RevokeKey(key_id, access.key_id), status=200)

@@ -1,5 +1,6 @@
 """What happens around every request: a limit of its size, security headers, a log line and metrics."""
 
+import asyncio
 import time
 import traceback
 from typing import Any
@@ -9,7 +10,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lpbandits.service.api.context import keep_quoted_slashes
 from lpbandits.service.api.problems import problem
+from lpbandits.service.errors import STOPPING
 
 HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -51,11 +54,13 @@ class Middleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        start, status = time.perf_counter(), 500
+        keep_quoted_slashes(scope)
+        start, status, started = time.perf_counter(), 500, False
 
         async def sending(message: Message) -> None:
-            nonlocal status
+            nonlocal status, started
             if message["type"] == "http.response.start":
+                started = True
                 status = message["status"]
                 own = {name for name, _ in message["headers"]}
                 message["headers"] = [*message["headers"], *(one for one in HEADERS if one[0] not in own)]
@@ -67,6 +72,9 @@ class Middleware:
                 await problem(413, self._too_large)(scope, receive, sending)
             else:
                 await self.app(scope, self._limited(receive), sending)
+        except asyncio.CancelledError:  # the server has waited for it long enough
+            if not started:
+                await problem(503, STOPPING)(scope, receive, sending)
         except Exception as error:
             # the message may name a person, so that only the place is logged
             self.log.error("bug", error=type(error).__name__, trace=traceback.format_tb(error.__traceback__))

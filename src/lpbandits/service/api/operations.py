@@ -6,6 +6,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from sqlalchemy import Connection, select
 
 from lpbandits import __version__
+from lpbandits.service.api import answers
 from lpbandits.service.api.context import Reader, json_response, read
 from lpbandits.service.api.problems import responses
 from lpbandits.service.service import Service
@@ -14,13 +15,13 @@ from lpbandits.service.store import schema
 router = APIRouter(tags=["operations"])
 
 
-@router.get("/health")
+@router.get("/health", responses={200: {"model": answers.Status}})
 async def health() -> Response:
     """Answer while the process runs."""
     return json_response({"status": "ok", "version": __version__})
 
 
-@router.get("/ready", responses=responses())
+@router.get("/ready", responses=responses(ok=answers.Status))
 async def ready(request: Request) -> Response:
     """Answer if the store can be read."""
     await read(request, _read_one)

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 
 from lpbandits.errors import InvalidInput
+from lpbandits.service.api import answers
 from lpbandits.service.api.bodies import CorrectionBody, OutcomeBatch, OutcomeBody
 from lpbandits.service.api.context import IdempotencyKey, PersonLabel, ProjectName, Recorder, digest_of, write
 from lpbandits.service.api.problems import responses
@@ -16,7 +17,7 @@ router = APIRouter(prefix="/v1/projects/{project}", tags=["outcomes"])
 OutcomeId = Annotated[str, Path(max_length=40, description="Id of the outcome, such as o17-3.")]
 
 
-@router.post("/people/{person:path}/outcomes", status_code=201, responses=responses(404, 409, 507))
+@router.post("/people/{person}/outcomes", status_code=201, responses=responses(404, 409, 507, created=answers.Outcome))
 async def tell(
     access: Recorder,
     project: ProjectName,
@@ -30,7 +31,7 @@ async def tell(
     return await write(request, Tell(project, key, digest_of(request, body), access.key_id, "outcome", (item,)))
 
 
-@router.post("/outcomes:batch", status_code=201, responses=responses(404, 409, 507))
+@router.post("/outcomes:batch", status_code=201, responses=responses(404, 409, 507, created=answers.Outcomes))
 async def tell_batch(
     access: Recorder,
     project: ProjectName,
@@ -43,7 +44,9 @@ async def tell_batch(
     return await write(request, Tell(project, key, digest_of(request, body), access.key_id, "outcomes", items))
 
 
-@router.post("/outcomes/{outcome}/corrections", status_code=201, responses=responses(404, 409, 507))
+@router.post(
+    "/outcomes/{outcome}/corrections", status_code=201, responses=responses(404, 409, 507, created=answers.Correction)
+)
 async def correct(
     access: Recorder,
     project: ProjectName,

@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 from sqlalchemy import Connection, select
 
 from lpbandits.errors import InvalidInput, NotSupported
+from lpbandits.service.api import answers
 from lpbandits.service.api.bodies import MAX_LABEL, PersonBody, storable
 from lpbandits.service.api.context import (
     Admin,
@@ -42,7 +43,7 @@ After = Annotated[
 router = APIRouter(prefix="/v1/projects/{project}", tags=["people"])
 
 
-@router.get("/people", responses=responses(404))
+@router.get("/people", responses=responses(404, ok=answers.People))
 async def list_people(
     _: Reader,
     project: ProjectName,
@@ -54,13 +55,13 @@ async def list_people(
     return json_response(await read(request, _people, project, after, limit))
 
 
-@router.get("/people/{person:path}", responses=responses(404, 409))
+@router.get("/people/{person}", responses=responses(404, 409, ok=answers.Person))
 async def show(_: Reader, project: ProjectName, person: PersonLabel, request: Request) -> Response:
     """Return a person's history, the probability of each state, and those of the next action."""
     return json_response(await read(request, _person, project, person))
 
 
-@router.put("/people/{person:path}", responses=responses(404, 409, 507))
+@router.put("/people/{person}", responses=responses(404, 409, 507, ok=answers.Start))
 async def start(
     access: Recorder,
     project: ProjectName,
@@ -77,7 +78,7 @@ async def start(
     return await write(request, operation, status=200)
 
 
-@router.delete("/people/{person:path}", responses=responses(404, 409, 507))
+@router.delete("/people/{person}", responses=responses(404, 409, 507, ok=answers.Deleted))
 async def delete(
     access: Admin,
     project: ProjectName,
@@ -128,6 +129,7 @@ def _person(sql: Connection, service: Service, name: str, label: str) -> Json:
         "asked": asked,
         "posterior": agent.posterior.tolist() if latent else None,
         "prior": agent.prior.tolist() if latent else None,
+        "actions": list(setup.model.actions),
         "probabilities": None if probabilities is None else dict(zip(labels, probabilities.tolist(), strict=True)),
         "explanation": _without_infinities(agent.explain().to_dict()),
         "history": history_json(service, sql, project, person, history),

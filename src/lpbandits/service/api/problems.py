@@ -5,6 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from lpbandits.errors import FileFormatError, InvalidInput, LpbError, NotSupported, ResourceError
@@ -40,12 +41,15 @@ SCHEMA = {
 }
 
 
-def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the description of errors for OpenAPI; those of every route are included."""
-    return {
+def responses(
+    *statuses: int, ok: type[BaseModel] | None = None, created: type[BaseModel] | None = None
+) -> dict[int | str, dict[str, Any]]:
+    """Return the description of a route's answers for OpenAPI; errors of every route are included."""
+    errors: dict[int | str, dict[str, Any]] = {
         status: {"description": TITLES[status], "content": {"application/problem+json": {"schema": SCHEMA}}}
         for status in sorted({400, 401, 403, 413, 422, 429, 503, *statuses})
     }
+    return {status: {"model": shape} for status, shape in ((200, ok), (201, created)) if shape} | errors
 
 
 def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:

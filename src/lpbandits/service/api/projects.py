@@ -7,6 +7,7 @@ from fastapi import APIRouter, Body, Query, Request, Response
 from sqlalchemy import Connection, func, select
 
 from lpbandits.model import PreferenceModel
+from lpbandits.service.api import answers
 from lpbandits.service.api.bodies import ProjectBody
 from lpbandits.service.api.context import (
     IdempotencyKey,
@@ -26,19 +27,20 @@ from lpbandits.service.configuration import Configuration, Setup
 from lpbandits.service.requests.base import time_text
 from lpbandits.service.requests.configure import Configure, project_json
 from lpbandits.service.service import Service
+from lpbandits.service.stats import project_stats
 from lpbandits.service.store import schema
 from lpbandits.typing import Json
 
 router = APIRouter(prefix="/v1/projects", tags=["projects"])
 
 
-@router.get("", responses=responses())
+@router.get("", responses=responses(ok=answers.Projects))
 async def list_projects(access: ReaderOfAny, request: Request) -> Response:
     """List the projects that the key may read."""
     return json_response(await read(request, _projects, access.project))
 
 
-@router.put("/{project}", responses=responses(404, 409, 507))
+@router.put("/{project}", responses=responses(404, 409, 507, ok=answers.Configured))
 async def configure(
     access: Operator,
     project: ProjectName,
@@ -54,13 +56,13 @@ async def configure(
     return await write(request, operation, status=200)
 
 
-@router.get("/{project}", responses=responses(404))
+@router.get("/{project}", responses=responses(404, ok=answers.Configured))
 async def show(_: Reader, project: ProjectName, request: Request) -> Response:
     """Return the settings of a project, and all their versions."""
     return json_response(await read(request, _project, project))
 
 
-@router.put("/{project}/model", responses=responses(404, 409, 507))
+@router.put("/{project}/model", responses=responses(404, 409, 507, ok=answers.Carried))
 async def upload(
     access: Operator,
     project: ProjectName,
@@ -82,10 +84,20 @@ async def upload(
     return await write(request, operation, status=200)
 
 
-@router.get("/{project}/model", responses=responses(404, 409))
+@router.get("/{project}/model", responses=responses(404, 409, ok=answers.Shape))
 async def download(_: Reader, project: ProjectName, request: Request) -> Response:
     """Return the model of a project, as a model file."""
     return json_response(await read(request, _model, project))
+
+
+@router.get("/{project}/stats", responses=responses(404))
+async def stats(_: Reader, project: ProjectName, request: Request) -> Response:
+    """Return numbers of a project: people, decisions, outcomes, and the mean reward of each action and arm."""
+    return json_response(await read(request, _stats, project))
+
+
+def _stats(sql: Connection, _: Service, name: str) -> Json:
+    return project_stats(sql, name)
 
 
 def _projects(sql: Connection, service: Service, only: str | None) -> Json:

@@ -88,9 +88,10 @@ class Tell(FactWrite):
         is_evidence = check_given(unit, project, setup, given) and item.reward is not None
         if item.reward is not None:
             setup.policy_for(holdout=person.holdout).rewards.check(item.reward)
-        if is_evidence:
+        if is_evidence or person.version != setup.version:  # an earlier model may have had the action
             agent = agent_of(unit, setup, person)
-            agent.tell(given, item.reward)
+            if is_evidence:
+                agent.tell(given, item.reward)
             unit.touch(person)
             keep_belief(person, setup, agent)
         unit.add_fact(

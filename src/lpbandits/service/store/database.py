@@ -7,7 +7,7 @@ time, so only the writer's connection does either: all others are read-only. A l
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -48,6 +48,7 @@ class Store:
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._lock: int | None = None
         self._engine: Engine | None = None
+        self._was_full = False
         if self.sqlite:
             path = Path(str(self.url.database)).absolute()
             self.path: Path | None = path
@@ -90,8 +91,23 @@ class Store:
         """Yield the connection of one writing transaction, which is committed to disk on exit."""
         if self._engine is None:
             raise ResourceError("the store is open for reading only")
-        with self._engine.begin() as connection:
-            yield connection
+        if self._was_full:
+            self._copy_log(self._engine)
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except DBAPIError as error:
+            self._was_full = self.sqlite and isinstance(fault_of(error, ""), StorageFull)
+            raise
+        self._was_full = False
+
+    def _copy_log(self, engine: Engine) -> None:
+        """Copy SQLite's log to its file, so that the next write uses the log's space again.
+
+        SQLite does this after some writes, but not after those that a full disk prevents.
+        """
+        with suppress(DBAPIError, sqlite3.Error), closing(engine.raw_connection()) as connection:
+            connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -152,7 +168,7 @@ def fault_of(error: DBAPIError, doing: str) -> ServiceError | ResourceError:
 def _writing(url: URL) -> Engine:
     """Return the engine of the writer: one connection."""
     if url.get_backend_name() != "sqlite":
-        return _postgres(url, pool_size=1, max_overflow=0)
+        return _postgres(url, isolation_level="READ COMMITTED", pool_size=1, max_overflow=0)
     engine = create_engine(url, poolclass=QueuePool, pool_size=1, max_overflow=0)
 
     @event.listens_for(engine, "connect")
