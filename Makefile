@@ -21,7 +21,7 @@ HERE = $(or $(shell for python in $(PYTHONS); do $(BIN)/uv python find --quiet -
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve check test test-jitless coverage test-lowest test-wheel lint fmt bench bench-beyond fuzz faults mutants study-recovery study-states study-covariates study-stopping docs lock licences clean
+.PHONY: help setup demo serve check test test-jitless coverage test-lowest test-wheel lint fmt bench bench-beyond fuzz fuzz-service faults mutants study-recovery study-states study-covariates study-stopping docs lock licences clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
@@ -103,6 +103,9 @@ $(BENCH)/.ready: $(READY) requirements-bench.lock
 
 fuzz: setup ## hostile input for every entry point: 20,000 examples with statistics (10 minutes)
 	$(BIN)/pytest -q tests/fuzz --hypothesis-profile=fuzz --hypothesis-show-statistics
+
+fuzz-service: setup ## 5,000 requests made from the OpenAPI document, and 100 stories of requests in any order (15 minutes)
+	LPB_FUZZ_SERVICE=5000 $(BIN)/pytest -q -s tests/service/test_openapi.py tests/service/test_machine.py
 
 mutants: $(MUTANTS)/.ready ## faults put into pure Python by cosmic-ray and into kernels by a list; which tests notice (hours)
 	$(MUTANTS)/bin/python -m tests.mutants

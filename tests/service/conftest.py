@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from starlette.testclient import TestClient
 
 from lpbandits.service.api.app import create_app
@@ -12,6 +13,14 @@ from lpbandits.service.service import Service
 from lpbandits.service.store.database import Store
 from tests.service.postgres import Postgres, binaries
 from tests.service.shared import Keyed
+
+
+@pytest.fixture(autouse=True)
+def _no_log() -> Iterator[None]:
+    """Drop the log of requests."""
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from tests.service.shared import ACTIONS, MODEL, dump
 from tests.service.twin import Twin, TwinOutcome
 
 FUZZ = int(os.environ.get("LPB_FUZZ_SERVICE", "0"))
-"""Number of examples of `make fuzz-service`; 0 otherwise."""
+"""Number of requests of `make fuzz-service`; 0 otherwise."""
 
 MODELS = (
     MODEL,
@@ -314,6 +314,6 @@ def test_beliefs_follow_from_the_facts_in_any_order(
         template = request.getfixturevalue("postgres_template")
         url = lambda _: server.new_database(template)  # noqa: E731
     own = type(f"Machine_{database}", (Machine,), {"url": staticmethod(url)})
-    count = FUZZ // 50 or examples
+    count = FUZZ // 100 or examples
     chosen = settings(max_examples=count, stateful_step_count=30, derandomize=not FUZZ, print_blob=True)
     run_state_machine_as_test(own, settings=settings(chosen, suppress_health_check=list(HealthCheck)))

@@ -22,7 +22,7 @@ from lpbandits.service.service import Service
 from tests.service.shared import make_project
 
 FUZZ = int(os.environ.get("LPB_FUZZ_SERVICE", "0"))
-"""Number of examples of `make fuzz-service`; 0 otherwise."""
+"""Number of requests of `make fuzz-service`, half of them for each database; 0 otherwise."""
 
 CHECKS: list[Any] = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 KNOWN = {"project": "p", "person": "ann", "outcome": "o1-2", "key_id": 1}

@@ -99,7 +99,7 @@ class Middleware:
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
         """Count a request and log it, without labels of people: the route has their place only."""
-        route = scope["route"].path if "route" in scope else "unknown"
+        route = scope["route"].path_format if "route" in scope else "unknown"
         self.metrics.requests.labels(scope["method"], route, status).inc()
         self.metrics.seconds.labels(route).observe(seconds)
         facts = scope.get("lpb.facts", {})

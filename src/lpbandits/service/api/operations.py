@@ -1,6 +1,7 @@
 """Routes for operators: is the service up, can it answer, and how busy is it."""
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from sqlalchemy import Connection, select
 
@@ -27,7 +28,7 @@ async def ready(request: Request) -> Response:
     return json_response({"status": "ready", "version": __version__})
 
 
-@router.get("/metrics", responses=responses())
+@router.get("/metrics", response_class=PlainTextResponse, responses=responses())
 async def metrics(_: Reader, request: Request) -> Response:
     """Return metrics for Prometheus."""
     return Response(generate_latest(request.app.state.metrics.registry), media_type=CONTENT_TYPE_LATEST)

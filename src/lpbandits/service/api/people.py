@@ -78,7 +78,7 @@ async def start(
     return await write(request, operation, status=200)
 
 
-@router.delete("/people/{person}", responses=responses(404, 507, ok=answers.Deleted))
+@router.delete("/people/{person}", responses=responses(404, 409, 507, ok=answers.Deleted))
 async def delete(
     access: Admin,
     project: ProjectName,
