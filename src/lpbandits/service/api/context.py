@@ -9,6 +9,8 @@ from typing import Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import Depends, Header, Path, Query, Request, Response
+from fastapi.openapi.models import HTTPBearer
+from fastapi.security.base import SecurityBase
 from pydantic import AfterValidator, BaseModel, BeforeValidator
 
 from lpbandits.service.access import EVERYTHING, Access
@@ -64,10 +66,17 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def require(role: str, *, any_project: bool = False) -> Any:
-    """Return the dependency that checks the role, and the project: that of the route, or with `any_project` none."""
+class Role(SecurityBase):
+    """The dependency that checks the role, and the project: that of the route, or with `any_project` none."""
 
-    async def check(request: Request) -> Access:
+    scheme_name = "key"
+    model = HTTPBearer(description="An access key: Authorization: Bearer KEY.")
+
+    def __init__(self, role: str, *, any_project: bool = False) -> None:
+        self.role, self.any_project = role, any_project
+
+    async def __call__(self, request: Request) -> Access:
+        """Return the access of the request's key."""
         service = service_of(request)
         if service.dev:
             return EVERYTHING
@@ -76,19 +85,16 @@ def require(role: str, *, any_project: bool = False) -> Any:
         if service.keys.must_refresh(sent):
             await asyncio.to_thread(service.keys.refresh)
         access = service.keys.access(sent)
-        access.check(role, access.project if any_project else request.path_params.get("project"))
+        access.check(self.role, access.project if self.any_project else request.path_params.get("project"))
         return access
 
-    check.role = role  # type: ignore[attr-defined] # read by the test of all routes
-    return Depends(check)
 
-
-Reader = Annotated[Access, require("reader")]
-ReaderOfAny = Annotated[Access, require("reader", any_project=True)]
+Reader = Annotated[Access, Depends(Role("reader"))]
+ReaderOfAny = Annotated[Access, Depends(Role("reader", any_project=True))]
 """For routes that leave out what the key may not read."""
-Recorder = Annotated[Access, require("recorder")]
-Operator = Annotated[Access, require("operator")]
-Admin = Annotated[Access, require("admin")]
+Recorder = Annotated[Access, Depends(Role("recorder"))]
+Operator = Annotated[Access, Depends(Role("operator"))]
+Admin = Annotated[Access, Depends(Role("admin"))]
 
 
 def digest_of(request: Request, body: BaseModel | None) -> bytes:
