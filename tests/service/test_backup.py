@@ -112,7 +112,7 @@ def test_a_damaged_store_is_not_backed_up(lived: Service, sqlite_url: str, tmp_p
 
 def test_postgresql_is_referred_to_pg_dump(postgres: Postgres, opened: Callable[..., Service], tmp_path: Path) -> None:
     service = opened(postgres.new_database())
-    with pytest.raises(NotSupported, match=r"pg_dump --format=custom .*postgresql://"):
+    with pytest.raises(NotSupported, match=r"pg_dump -Fc -f .*postgresql://"):
         backup(service.store, tmp_path / "copy.dump")
 
 

@@ -78,7 +78,9 @@ def log_of(context: typer.Context, ratings: Path | None, store: str | None, proj
 
     if (ratings is None) == (store is None and project is None):
         got = "neither" if ratings is None else "both"
-        raise InvalidInput(f"RATINGS must be a log, or --store and --project a project of a store; got {got}")
+        raise InvalidInput(
+            f"RATINGS must be a log, or left out with a store or its project (--store, --project), got {got}"
+        )
     with contextlib.ExitStack() as stack:
         if ratings is None:
             path, name, words = _from_store(stack, store, project)

@@ -36,11 +36,11 @@ def backup(store: Store, out: Path, *, overwrite: bool = False, progress: Progre
     started = time.perf_counter()
     if not store.sqlite:
         raise NotSupported(
-            "backup is for stores in SQLite; PostgreSQL has its own, which is as consistent: pg_dump --format=custom "
-            f"--file={out} {store.url.set(drivername='postgresql', password=None).render_as_string()}"
+            "backup is for stores in SQLite; PostgreSQL has its own, which is as consistent: pg_dump -Fc "
+            f"-f {out} {store.url.set(drivername='postgresql', password=None).render_as_string()}"
         )
     if out.exists() and not overwrite:
-        raise InvalidInput(f"{out} exists; choose a new name, or add --overwrite")
+        raise InvalidInput(f"{out} exists; choose a new name, or replace it (--overwrite)")
     if store.path is not None and out.exists() and out.samefile(store.path):
         raise InvalidInput(f"{out} is the store itself; choose a new name")
     check_writable(out)

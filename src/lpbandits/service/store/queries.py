@@ -93,7 +93,7 @@ def named_project(sql: Connection, name: str | None) -> tuple[int, str]:
     if name is None:
         if len(known) != 1:
             names = ", ".join(known) or "none"
-            raise InvalidInput(f"project must be named, as the store has {len(known)} ({names}); name one: --project")
+            raise InvalidInput(f"project must be named, as the store has {len(known)} ({names}); name one (--project)")
         (name,) = known
     if name not in known:
         raise NotFound(f"project {name!r} does not exist in the store; its projects are {', '.join(known) or 'none'}")
