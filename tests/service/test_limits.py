@@ -9,10 +9,17 @@ import structlog
 from starlette.testclient import TestClient
 
 from lpbandits.service.api.app import create_app
-from lpbandits.service.api.middleware import HEADERS
 from lpbandits.service.service import Limits, Service
 from tests.service.shared import MODEL, Keyed, dump, make_project
 
+SECURE = {
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
 EMPTY: dict[str, Any] = {}
 
 
@@ -83,8 +90,7 @@ def test_all_answers_have_the_security_headers(client: TestClient) -> None:
         client.post(f"{path}/people/ann/schedule", content=b"{"),
     ]
     for answer in answers:
-        for name, value in HEADERS:
-            assert answer.headers[name.decode()] == value.decode(), answer.url
+        assert SECURE.items() <= dict(answer.headers).items(), answer.url
         assert answer.status_code < 400 or answer.headers["content-type"] == "application/problem+json"
     assert answers[3].json()["title"] == "Not found"
 

@@ -141,11 +141,13 @@ def test_a_write_in_the_middle_of_a_group_hides_nothing(service: Service, betwee
 
 def test_a_refused_request_leaves_its_group_alone(service: Service) -> None:
     start(service)
-    refused = tell(given="nothing", reward=1.0)
-    answers = grouped(service, [refused, ask(), refused, ask(), tell("bob", given="nothing", reward=1.0)])
-    assert [isinstance(answer, InvalidInput) for answer in answers] == [True, False, True, False, True]
+    items = [TellItem(person, given="walk", reward=1.0) for person in ("ann", "bob")]
+    refused = Tell("p", "k", b"", None, "outcomes", (*items, TellItem("ann", given="nothing", reward=1.0)))
+    too_many = Ask("p", "k", b"", None, "schedule", (AskItem("ann", exclude_seen=True, count=9),))
+    answers = grouped(service, [refused, ask(), too_many, refused, ask(), tell("bob", given="nothing", reward=1.0)])
+    assert [isinstance(answer, LpbError) for answer in answers] == [True, False, True, True, False, True]
     rows = dump(service)
-    assert len(rows["people"]) == 1
+    assert (len(rows["people"]), len(rows["decisions"]), len(rows["outcomes"]), rows["requests"]) == (1, 2, 0, [])
     check(service)
 
 

@@ -36,6 +36,8 @@ NEEDS: dict[str, tuple[str, str]] = {
     "GET /v1/projects/{project}": ("reader", "project"),
     "PUT /v1/projects/{project}/model": ("operator", "project"),
     "GET /v1/projects/{project}/model": ("reader", "project"),
+    "GET /v1/projects/{project}/stats": ("reader", "project"),
+    "GET /v1/projects/{project}/export": ("reader", "project"),
     "POST /v1/projects/{project}/people/{person}/decisions": ("recorder", "project"),
     "POST /v1/projects/{project}/people/{person}/schedule": ("recorder", "project"),
     "POST /v1/projects/{project}/decisions:batch": ("recorder", "project"),
