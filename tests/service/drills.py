@@ -135,7 +135,7 @@ def full_disk(place: Place) -> Result:
             load.wait_for(50)
             _fill(disk)
             load.wait_for_status(507)
-            for path in ("/ready", f"{PROJECT}/people/p1", f"{PROJECT}/people"):
+            for path in ("/ready", load.known_person, f"{PROJECT}/people"):
                 _expect(load, call("GET", path), 200)
             (disk / "filler").unlink()
             load.wait_for(50)
@@ -160,7 +160,7 @@ def long_log(place: Place) -> Result:
         _fill(disk, leave=2 * 2**20)
         load.wait_for_status(507)
         size = (disk / "lpb.db-wal").stat().st_size
-        _expect(load, call("GET", f"{PROJECT}/people/p1"), 200)
+        _expect(load, call("GET", load.known_person), 200)
         reader.close()
         os.truncate(disk / "filler", (disk / "filler").stat().st_size - 2**20)  # for the file to grow
         load.wait_for(50)

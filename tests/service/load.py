@@ -79,6 +79,11 @@ class Load:
         self._numbers = itertools.count(1)
         self._threads = [threading.Thread(target=self._run, args=(i,), daemon=True) for i in range(self.n_clients)]
 
+    @property
+    def known_person(self) -> str:
+        """Path of a person of whom a fact was acknowledged."""
+        return next(one.path.rpartition("/")[0] for one in self.acknowledged if one.kind != "corrections")
+
     def start(self) -> "Load":
         """Start the clients."""
         for thread in self._threads:
