@@ -38,7 +38,7 @@ def serve(
     `say` gets ("key", the first admin key) if the store has no key yet, and then ("ready", the address).
     """
     if dev and host not in LOOPBACK:
-        raise InvalidInput(f"host must be 127.0.0.1, ::1 or localhost with --dev, which needs no keys, got {host!r}")
+        raise InvalidInput(f"host must be 127.0.0.1, ::1 or localhost without keys (--dev), got {host!r}")
     log_to_stderr()
     listener = _bound(host, port)
     try:
@@ -107,6 +107,6 @@ def _bound(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise InvalidInput(f"port {port} of {host} cannot be used: {reason(error)}; choose another: --port") from None
+        raise InvalidInput(f"port {port} of {host} cannot be used: {reason(error)}; choose another (--port)") from None
     listener.listen(1024)
     return listener
