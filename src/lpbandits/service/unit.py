@@ -171,10 +171,10 @@ class Unit:
             *(snapshot.c.n, snapshot.c.asked, snapshot.c.version, snapshot.c.belief),
         ).outerjoin(snapshot, snapshot.c.person_id == person.c.id)
         for some in _chunks(missing):
-            where = (person.c.project_id == project.id, person.c.label.in_(some))
+            where = [person.c.project_id == project.id, person.c.label.in_(some)]
             if self._locks:  # a statement of its own: one that waits would read the snapshots of before
                 locked = select(person.c.id).where(*where).order_by(person.c.id).with_for_update()
-                where = (person.c.id.in_(self.sql.execute(locked).scalars().all()),)  # not people added meanwhile
+                where = [person.c.id.in_(self.sql.execute(locked).scalars().all())]  # not people added meanwhile
             self._people |= {(project.id, label): None for label in some}
             for row in self.sql.execute(query.where(*where)):
                 self._people[project.id, row.label] = Person(
