@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from lpbandits.agent import Agent
 from lpbandits.agent.record import decision_id
@@ -18,7 +18,7 @@ from lpbandits.io.json import digest
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief
 from lpbandits.service.configuration import Setup
-from lpbandits.service.store import schema
+from lpbandits.service.store import statements
 from lpbandits.typing import Json, Label
 
 CHUNK = 5_000
@@ -159,10 +159,9 @@ def histories(sql: Connection, person_ids: Iterable[int]) -> dict[int, History]:
     """Return the histories of people from the store."""
     ids = list(person_ids)
     out = {person_id: History.new() for person_id in ids}
-    for table in schema.FACTS:
+    for table, statement in statements.FACTS.items():
+        names = table.c.keys()
         for start in range(0, len(ids), CHUNK):
-            where = table.c.person_id.in_(ids[start : start + CHUNK])
-            names = table.c.keys()
-            for row in sql.execute(select(table).where(where).order_by(table.c.person_id, table.c.n)):
+            for row in sql.execute(statement, {"ids": ids[start : start + CHUNK]}):
                 out[row[0]].add(table, dict(zip(names, row, strict=True)))
     return out

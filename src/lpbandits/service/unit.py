@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import Connection, Dialect, Table, and_, func, select, tuple_
+from sqlalchemy import Connection, Dialect, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from lpbandits.model import PreferenceModel
 from lpbandits.service.configuration import Setup, Setups
 from lpbandits.service.errors import NotFound
 from lpbandits.service.history import CHUNK, Fact, History, histories
-from lpbandits.service.store import schema
+from lpbandits.service.store import schema, statements
 
 Values = dict[str, Any]
 Asked = tuple[int, int]
@@ -126,10 +126,7 @@ class Unit:
         """Read projects and the latest versions of their configurations."""
         missing = [name for name in set(names) if name not in self._projects]
         if missing:
-            table, versions = schema.projects, schema.configurations
-            version = func.max(versions.c.version)
-            query = select(table.c.id, table.c.name, version).join(versions, versions.c.project_id == table.c.id)
-            rows = self.sql.execute(query.where(table.c.name.in_(missing)).group_by(table.c.id, table.c.name))
+            rows = self.sql.execute(statements.PROJECTS, {"names": missing})
             self._projects |= dict.fromkeys(missing) | {row.name: Project(*row) for row in rows}
 
     def known_project(self, name: str) -> Project | None:
@@ -151,11 +148,8 @@ class Unit:
 
     def load_stored(self, project: Project, keys: Iterable[str]) -> None:
         """Read the answered requests with these keys."""
-        table = schema.requests
         for some in _chunks(list(keys)):
-            query = select(table.c.key, table.c.digest, table.c.kind, table.c.facts)
-            where = (table.c.project_id == project.id, table.c.key.in_(some))
-            for row in self.sql.execute(query.where(*where)):
+            for row in self.sql.execute(statements.STORED, {"project_id": project.id, "keys": some}):
                 self._stored[project.id, row.key] = Stored(row.digest, row.kind, row.facts)
 
     def stored(self, project: Project, key: str) -> Stored | None:
@@ -165,18 +159,15 @@ class Unit:
     def load_people(self, project: Project, labels: Iterable[str]) -> None:
         """Read people and their snapshots; other replicas wait until this transaction ends."""
         missing = sorted({label for label in labels if (project.id, label) not in self._people})
-        person, snapshot = schema.people, schema.snapshots
-        query = select(
-            *(person.c.id, person.c.label, person.c.holdout),
-            *(snapshot.c.n, snapshot.c.asked, snapshot.c.version, snapshot.c.belief),
-        ).outerjoin(snapshot, snapshot.c.person_id == person.c.id)
         for some in _chunks(missing):
-            where = and_(person.c.project_id == project.id, person.c.label.in_(some))
+            labelled = {"project_id": project.id, "labels": some}
             if self._locks:  # a statement of its own: one that waits would read the snapshots of before
-                locked = select(person.c.id).where(where).order_by(person.c.id).with_for_update()
-                where = person.c.id.in_(self.sql.execute(locked).scalars().all())  # not people added meanwhile
+                ids = self.sql.execute(statements.LOCKED, labelled).scalars().all()  # not people added meanwhile
+                rows = self.sql.execute(statements.LOCKED_PEOPLE, {"ids": ids})
+            else:
+                rows = self.sql.execute(statements.PEOPLE, labelled)
             self._people |= {(project.id, label): None for label in some}
-            for row in self.sql.execute(query.where(where)):
+            for row in rows:
                 self._people[project.id, row.label] = Person(
                     row.id, project.id, row.label, row.holdout, row.n or 0, row.asked or 0, row.version or 0, row.belief
                 )
@@ -198,12 +189,9 @@ class Unit:
         """Read decisions, and which of them have outcomes."""
         for some in _chunks(list(set(asked))):
             self._decisions |= dict.fromkeys(some)
-            for table in (schema.decisions, schema.outcomes):
-                rows = self.sql.execute(select(table).where(tuple_(table.c.person_id, table.c.asked).in_(some)))
-                if table is schema.decisions:
-                    self._decisions |= {(row["person_id"], row["asked"]): row for row in rows.mappings()}
-                else:
-                    self._reported |= {(row.person_id, row.asked) for row in rows}
+            found = self.sql.execute(statements.DECISIONS, {"places": some}).mappings()
+            self._decisions |= {(row["person_id"], row["asked"]): row for row in found}
+            self._reported |= set(map(tuple, self.sql.execute(statements.REPORTED, {"places": some})))
 
     def decision(self, person: Person, asked: int) -> Fact | None:
         """Return a decision of a person."""
