@@ -1,11 +1,16 @@
 """The web application."""
 
+from collections.abc import Callable
+from functools import partial
+
 from fastapi import FastAPI
 
 from lpbandits import __version__
 from lpbandits.service.api import decisions, exports, keys, operations, outcomes, people, problems, projects
+from lpbandits.service.api.calls import body_schemas
 from lpbandits.service.api.middleware import Metrics, Middleware
 from lpbandits.service.service import Service
+from lpbandits.typing import Json
 
 DESCRIPTION = """Ask for the next action of a person, report its outcome, and repeat any decision later.
 
@@ -29,5 +34,13 @@ def create_app(service: Service) -> FastAPI:
     problems.install(app)
     for module in (decisions, outcomes, people, projects, exports, keys, operations):  # the busiest first
         app.include_router(module.router)
+    app.openapi = partial(_openapi, app, app.openapi)  # type: ignore[method-assign] # as FastAPI documents it
     app.add_middleware(Middleware, max_body=service.limits.body, metrics=app.state.metrics)
     return app
+
+
+def _openapi(app: FastAPI, generate: Callable[[], Json]) -> Json:
+    """Return the OpenAPI document with the bodies of routes that FastAPI does not parse."""
+    if app.openapi_schema is None:
+        generate()["components"]["schemas"] |= body_schemas()
+    return generate()

@@ -13,6 +13,7 @@ from pydantic import (
     StrictFloat,
     StrictInt,
     StrictStr,
+    WithJsonSchema,
 )
 
 from lpbandits.validate import MAX_ABS_VALUE
@@ -72,7 +73,7 @@ Number = Annotated[StrictFloat | StrictInt, AfterValidator(_finite)]
 Time = Annotated[
     int,
     BeforeValidator(_microseconds),
-    Field(json_schema_extra={"anyOf": [{"type": "string", "format": "date-time"}, {"type": "number"}], "type": None}),
+    WithJsonSchema({"anyOf": [{"type": "string", "format": "date-time"}, {"type": "number"}]}),
 ]
 
 

@@ -100,7 +100,8 @@ Admin = Annotated[Access, Depends(Role("admin"))]
 def digest_of(request: Request, body: BaseModel | None) -> bytes:
     """Return a hash of a request's route and content, whatever the order and spacing of its JSON."""
     content = None if body is None else body.model_dump(mode="json", exclude_unset=True)
-    text = json.dumps([request.method, request.url.path, request.url.query, content], sort_keys=True)
+    query = request.scope["query_string"].decode("latin-1")
+    text = json.dumps([request.method, request.scope["path"], query, content], sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 

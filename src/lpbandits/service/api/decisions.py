@@ -4,7 +4,8 @@ from fastapi import APIRouter, Request, Response
 
 from lpbandits.service.api import answers
 from lpbandits.service.api.bodies import DecisionBatch, DecisionBody, ScheduleBody
-from lpbandits.service.api.context import IdempotencyKey, PersonLabel, ProjectName, Recorder, digest_of, write
+from lpbandits.service.api.calls import described, received
+from lpbandits.service.api.context import write
 from lpbandits.service.api.problems import responses
 from lpbandits.service.requests.ask import Ask, AskItem
 
@@ -12,49 +13,42 @@ router = APIRouter(prefix="/v1/projects/{project}", tags=["decisions"])
 
 
 @router.post(
-    "/people/{person}/decisions", status_code=201, responses=responses(404, 409, 507, created=answers.Decision)
+    "/people/{person}/decisions",
+    status_code=201,
+    responses=responses(404, 409, 507, created=answers.Decision),
+    openapi_extra=described(DecisionBody, person=True),
 )
-async def decide(
-    access: Recorder,
-    project: ProjectName,
-    person: PersonLabel,
-    request: Request,
-    body: DecisionBody | None = None,
-    key: IdempotencyKey = None,
-) -> Response:
+async def decide(request: Request) -> Response:
     """Decide for a person: the next action, with the probability of each allowed one."""
-    body = body or DecisionBody.model_validate({})
-    item = AskItem(person, _tuple(body.allowed), body.exclude_seen, body.action)
-    return await write(request, Ask(project, key, digest_of(request, body), access.key_id, "decision", (item,)))
+    call = await received(request, DecisionBody)
+    item = AskItem(call.person, _tuple(call.body.allowed), call.body.exclude_seen, call.body.action)
+    return await write(request, Ask(*call.origin, "decision", (item,)))
 
 
 @router.post(
-    "/people/{person}/schedule", status_code=201, responses=responses(404, 409, 507, created=answers.Decisions)
+    "/people/{person}/schedule",
+    status_code=201,
+    responses=responses(404, 409, 507, created=answers.Decisions),
+    openapi_extra=described(ScheduleBody, person=True),
 )
-async def schedule(
-    access: Recorder,
-    project: ProjectName,
-    person: PersonLabel,
-    body: ScheduleBody,
-    request: Request,
-    key: IdempotencyKey = None,
-) -> Response:
+async def schedule(request: Request) -> Response:
     """Decide several times now, for a caller who goes offline; all decisions use today's knowledge."""
-    item = AskItem(person, _tuple(body.allowed), body.exclude_seen, None, body.n)
-    return await write(request, Ask(project, key, digest_of(request, body), access.key_id, "schedule", (item,)))
+    call = await received(request, ScheduleBody)
+    item = AskItem(call.person, _tuple(call.body.allowed), call.body.exclude_seen, None, call.body.n)
+    return await write(request, Ask(*call.origin, "schedule", (item,)))
 
 
-@router.post("/decisions:batch", status_code=201, responses=responses(404, 409, 507, created=answers.Decisions))
-async def decide_batch(
-    access: Recorder,
-    project: ProjectName,
-    body: DecisionBatch,
-    request: Request,
-    key: IdempotencyKey = None,
-) -> Response:
+@router.post(
+    "/decisions:batch",
+    status_code=201,
+    responses=responses(404, 409, 507, created=answers.Decisions),
+    openapi_extra=described(DecisionBatch),
+)
+async def decide_batch(request: Request) -> Response:
     """Decide for many people; if one item is refused, so is the batch."""
-    items = tuple(AskItem(one.person, _tuple(one.allowed), one.exclude_seen, one.action) for one in body.items)
-    return await write(request, Ask(project, key, digest_of(request, body), access.key_id, "decisions", items))
+    call = await received(request, DecisionBatch)
+    items = tuple(AskItem(one.person, _tuple(one.allowed), one.exclude_seen, one.action) for one in call.body.items)
+    return await write(request, Ask(*call.origin, "decisions", items))
 
 
 def _tuple(labels: list[str | int] | None) -> tuple[str | int, ...] | None:

@@ -7,7 +7,8 @@ from fastapi import APIRouter, Path, Request, Response
 from lpbandits.errors import InvalidInput
 from lpbandits.service.api import answers
 from lpbandits.service.api.bodies import CorrectionBody, OutcomeBatch, OutcomeBody
-from lpbandits.service.api.context import IdempotencyKey, PersonLabel, ProjectName, Recorder, digest_of, write
+from lpbandits.service.api.calls import described, received
+from lpbandits.service.api.context import write
 from lpbandits.service.api.problems import responses
 from lpbandits.service.requests.correct import Correct
 from lpbandits.service.requests.tell import Tell, TellItem
@@ -17,49 +18,43 @@ router = APIRouter(prefix="/v1/projects/{project}", tags=["outcomes"])
 OutcomeId = Annotated[str, Path(max_length=40, description="Id of the outcome, such as o17-3.")]
 
 
-@router.post("/people/{person}/outcomes", status_code=201, responses=responses(404, 409, 507, created=answers.Outcome))
-async def tell(
-    access: Recorder,
-    project: ProjectName,
-    person: PersonLabel,
-    body: OutcomeBody,
-    request: Request,
-    key: IdempotencyKey = None,
-) -> Response:
+@router.post(
+    "/people/{person}/outcomes",
+    status_code=201,
+    responses=responses(404, 409, 507, created=answers.Outcome),
+    openapi_extra=described(OutcomeBody, person=True),
+)
+async def tell(request: Request) -> Response:
     """Report what was given to a person, and its reward: of a decision, or of an action without one."""
-    item = _item(person, body)
-    return await write(request, Tell(project, key, digest_of(request, body), access.key_id, "outcome", (item,)))
-
-
-@router.post("/outcomes:batch", status_code=201, responses=responses(404, 409, 507, created=answers.Outcomes))
-async def tell_batch(
-    access: Recorder,
-    project: ProjectName,
-    body: OutcomeBatch,
-    request: Request,
-    key: IdempotencyKey = None,
-) -> Response:
-    """Report many outcomes; if one item is refused, so is the batch."""
-    items = tuple(_item(one.person, one) for one in body.items)
-    return await write(request, Tell(project, key, digest_of(request, body), access.key_id, "outcomes", items))
+    call = await received(request, OutcomeBody)
+    return await write(request, Tell(*call.origin, "outcome", (_item(call.person, call.body),)))
 
 
 @router.post(
-    "/outcomes/{outcome}/corrections", status_code=201, responses=responses(404, 409, 507, created=answers.Correction)
+    "/outcomes:batch",
+    status_code=201,
+    responses=responses(404, 409, 507, created=answers.Outcomes),
+    openapi_extra=described(OutcomeBatch),
 )
-async def correct(
-    access: Recorder,
-    project: ProjectName,
-    outcome: OutcomeId,
-    body: CorrectionBody,
-    request: Request,
-    key: IdempotencyKey = None,
-) -> Response:
+async def tell_batch(request: Request) -> Response:
+    """Report many outcomes; if one item is refused, so is the batch."""
+    call = await received(request, OutcomeBatch)
+    items = tuple(_item(one.person, one) for one in call.body.items)
+    return await write(request, Tell(*call.origin, "outcomes", items))
+
+
+@router.post(
+    "/outcomes/{outcome}/corrections",
+    status_code=201,
+    responses=responses(404, 409, 507, created=answers.Correction),
+    openapi_extra=described(CorrectionBody, outcome=OutcomeId),
+)
+async def correct(request: Request) -> Response:
     """Correct an outcome, or withdraw it, with a reason; the outcome as it was reported is kept."""
-    digest = digest_of(request, body)
-    reward = None if body.reward is None else float(body.reward)
-    operation = Correct(project, key, digest, access.key_id, "correction", outcome, reward, body.reason, body.given)
-    return await write(request, operation)
+    call = await received(request, CorrectionBody)
+    reward = None if call.body.reward is None else float(call.body.reward)
+    about = (request.path_params["outcome"], reward, call.body.reason, call.body.given)
+    return await write(request, Correct(*call.origin, "correction", *about))
 
 
 def _item(person: str, body: OutcomeBody) -> TellItem:
