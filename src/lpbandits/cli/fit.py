@@ -212,7 +212,7 @@ def _show(result: "Fit", source: str, time: str | None, out: Path | None, assign
         f"\nLog-likelihood per comparison: {report.log_likelihood:.4f} (chance level: -0.6931)\n"
         f"Log-likelihood on held-out people: {heldout}\n"
         f"The states explain {share_text(report.count_variance_explained)} of the variance of people's number of "
-        f"ratings and {share_text(report.mean_variance_explained)} of their mean rating (lower is better)"
+        f"ratings and {share_text(report.mean_variance_explained)} of their mean rating (a small share is good)"
     )
     if report.named:
         say(f"Names: {report.named:,} of {pluralize(report.actions, 'action')}")

@@ -9,7 +9,7 @@ import polars as pl
 from lpbandits import validate
 from lpbandits.data.columns.cells import DUPLICATED, is_blank, is_text, number
 from lpbandits.data.columns.options import ReadOptions
-from lpbandits.data.columns.roles import check_once, find_columns, join, lacks, like, strength
+from lpbandits.data.columns.roles import check_direction, check_once, find_columns, join, lacks, like, strength
 from lpbandits.data.columns.scales import DOUBTFUL, FACTS, named_like, not_actions, odd_columns
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.tables import Table
@@ -58,7 +58,7 @@ def to_long(table: Table, options: ReadOptions, known: Collection[str] | None = 
     elif layout == "auto":
         layout, person = _recognise(table, options, known)
     if layout == "long":
-        return _long(table, options)
+        return _long(table, options, known)
     _refuse(options, ("action", "rating", "rank"), f"with layout {layout!r} only the person has a column to name")
     for column, file in table.lacking.items():
         if column not in options.ignore and (options.columns is None or column in options.columns):
@@ -92,8 +92,8 @@ def _preflib(table: PrefLibTable, options: ReadOptions) -> LongTable:
     return LongTable(table.read().lazy(), "rankings", ranks=True)
 
 
-def _long(table: Table, options: ReadOptions) -> LongTable:
-    """Return the columns of a table of one rating per row."""
+def _long(table: Table, options: ReadOptions, known: Collection[str] | None) -> LongTable:
+    """Return the columns of a table of one rating per row; a history has the direction of its model."""
     if options.columns is not None:
         raise InvalidInput(
             f"columns is {join(options.columns)}, but {table.name} is read as one rating per row; leave it out "
@@ -105,6 +105,8 @@ def _long(table: Table, options: ReadOptions) -> LongTable:
     if len(set(chosen.values())) < len(chosen):
         names, number_ = join(table.names[index] for index in chosen.values()), "four" if "time" in chosen else "three"
         raise InvalidInput(f"{', '.join(roles)} must be {number_} columns of {table.name}, got {names}; name others")
+    if known is None and options.rating is None and value == "rating" and not options.lower_is_better:
+        check_direction(table, table.names[chosen["rating"]])
     chosen["rating"] = chosen.pop(value)
     return LongTable(table.columns(**chosen), "long", ranks=options.rank is not None)
 
