@@ -165,6 +165,20 @@ class History:
                 yield batch.part(start, stop)._replace(starts=starts, sets=sets, priors=own)
 
 
+def _check_ranks(table: Table, model: PreferenceModel) -> None:
+    """Raise for a history of ranks if the model was fitted to ratings: their noise and range are not those of ranks."""
+    if model.reward_range is None and not model.lower_is_better:
+        return  # a model of experts, or of an unknown scale
+    if not model.provenance.get("ranks"):
+        scale = "of which low ones are good"
+        if model.reward_range is not None and not model.lower_is_better:
+            scale = "from {:g} to {:g}".format(*model.reward_range)
+        raise InvalidInput(
+            f"{table.name} holds ranks, but the model was fitted to ratings {scale}; give a history of such ratings, "
+            "or decide with a model fitted to rankings (lpb fit --layout rankings)"
+        )
+
+
 def _unknown_actions(table: Table, actions: tuple[Label, ...], rows: pl.LazyFrame, layout: str) -> list[InvalidInput]:
     """Return the error for the rows of a history whose actions the model does not have, if there are any."""
     unknown = rows.filter(action_codes(actions, rows.collect_schema()["action"]) < 0)
@@ -204,8 +218,8 @@ def open_history(
     with open_table(path, options) as table:
         check = None if skip_unknown else functools.partial(_unknown_actions, table, actions)
         clean = clean_rows(table, options, known=frozenset(map(str, actions)), pending=True, check=check)
-        if clean.ranks and model.lower_is_better:
-            raise InvalidInput(f"{table.name} holds ranks, but the model is of numbers of which low ones are good")
+        if clean.ranks:
+            _check_ranks(table, model)
         rows = clean.rows
         if wanted is None and clean.people is not None:  # a person may have a row without rewards
             with table.readable():
