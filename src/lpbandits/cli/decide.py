@@ -117,7 +117,7 @@ def decide(
             threads=threads,
             progress=report,
         )
-    options.note_layout(summary.layout, layout)
+    options.note_layout(summary, layout, person)
     if as_json:
         print_json(summary.to_dict())
     else:

@@ -135,7 +135,7 @@ def fit(
             )
             log = stack.enter_context(opened)
         read_seconds = perf_counter() - started
-        options.note_layout(log.layout, layout)
+        options.note_layout(log, layout, person)
         note = slow_note(log) if method == "em" else None
         if note:
             typer.echo(f"note: {options.known_only(note)}", err=True)

@@ -194,6 +194,7 @@ class Cleaner:
         self._repeats: list[NDArray[Any]] = []
         self._n_ratings = 0
         self.layout, self.lower_is_better = clean.layout, options.lower_is_better
+        self.person_column = clean.person_column
         self.row_type = TIMED_ROW if options.time is not None else ROW
         self.dropped = dict(clean.dropped)
         self._repeated = "averaged_ratings" if options.duplicates == "mean" else "repeated_ratings"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -39,6 +39,8 @@ class LongTable:
     dropped: Mapping[str, int] = field(default_factory=dict)
     people: pl.LazyFrame | None = None
     """`blank` and the `person` of all rows, where a person may have a row without ratings."""
+    person_column: str | None = None
+    """Name of the column of the people in a wide table or rankings."""
 
 
 def to_long(table: Table, options: ReadOptions, known: Collection[str] | None = None) -> LongTable:
@@ -52,6 +54,7 @@ def to_long(table: Table, options: ReadOptions, known: Collection[str] | None = 
     if table.known and layout not in ("auto", "long"):
         raise InvalidInput(f"layout is {layout!r}, but {table.name} has one rating per row; remove layout (--layout)")
     _check_names(table, options)
+    options, numbered = _without_row_numbers(table, options)
     person = None
     if layout == "auto" and (table.known or _is_long(table, options)):
         layout = "long"
@@ -73,10 +76,31 @@ def to_long(table: Table, options: ReadOptions, known: Collection[str] | None = 
     index = find_columns(table, wanted)
     if "person" not in index:
         free = _free_columns(table, options) if person is None else [person]
+        named = [i for i in free if table.names[i] not in (known or ()) and strength(table.names[i], "person") == 2]
+        if free and free[0] not in named and len(named) == 1:
+            free = named  # such as the second column, after a time
         if not free:
             raise InvalidInput(f"{table.name} has no column for the person; leave one out of ignore (--ignore)")
         index["person"] = free[0]
-    return _unpivot(table, index, options, layout, known)
+    long = _unpivot(table, index, options, layout, known)
+    dropped = {**long.dropped, **({"row_numbers": 1} if numbered else {})}
+    return replace(long, dropped=dropped, person_column=table.names[index["person"]])
+
+
+def _without_row_numbers(table: Table, options: ReadOptions) -> tuple[ReadOptions, bool]:
+    """Ignore a first column without a name that counts the rows, if another column is the person's; say whether.
+
+    Such a column is the index that `DataFrame.to_csv()` writes.
+    """
+    first, *others = table.names
+    if first.strip() or first in options.ignore or (options.person is None and not like(others, "person")):
+        return options, False
+    cells = table.columns(x=0).filter(~pl.col("blank"))
+    number = cells.select(pl.col("x").cast(pl.String).cast(pl.Int64, strict=False))
+    counts = number.select(pl.col("x").is_not_null().all() & (pl.col("x").diff().drop_nulls() > 0).all())
+    if not counts.collect(engine="streaming").item():
+        return options, False
+    return replace(options, ignore=(*options.ignore, first)), True
 
 
 def _preflib(table: PrefLibTable, options: ReadOptions) -> LongTable:

@@ -43,6 +43,8 @@ class Ratings:
         Whether the ratings are the negatives of the source's numbers, of which low ones are good.
     ranks
         Whether the ratings stand for ranks, those of rankings or of a column of ranks.
+    person_column
+        Name of the column of the people in a wide table or rankings; None for other sources.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Ratings:
     layout: str = "long"
     lower_is_better: bool = False
     ranks: bool = False
+    person_column: str | None = None
 
     def __post_init__(self) -> None:
         people, actions = (validate.as_labels(getattr(self, name), name=name) for name in ("people", "actions"))
@@ -201,7 +204,7 @@ class Ratings:
         take = np.repeat(self.offsets[people] - offsets[:-1], lengths) + np.arange(offsets[-1])
         labels = tuple(self.people[n] for n in people.tolist())
         arrays = offsets, self.action[take], self.rating[take]
-        known = {"lower_is_better": self.lower_is_better, "ranks": self.ranks}
+        known = {name: getattr(self, name) for name in ("lower_is_better", "ranks", "person_column")}
         return Ratings.trusted(*arrays, labels, self.actions, self.layout, **known)
 
     def run(self, low: int, high: int) -> "Ratings":
@@ -228,11 +231,13 @@ class Ratings:
         dropped: Mapping[str, int] | None = None,
         lower_is_better: bool = False,
         ranks: bool = False,
+        person_column: str | None = None,
     ) -> "Ratings":
         """Build a log from arrays that are known to be valid, without checking them."""
         log = object.__new__(cls)
         arrays = {"offsets": offsets, "action": action, "rating": rating, "people": people, "actions": actions}
-        settings = {"dropped": dropped or {}, "layout": layout, "lower_is_better": lower_is_better, "ranks": ranks}
+        settings = {"dropped": dropped or {}, "layout": layout, "lower_is_better": lower_is_better}
+        settings |= {"ranks": ranks, "person_column": person_column}
         log.__dict__.update(arrays, **settings)
         return log
 

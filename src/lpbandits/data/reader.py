@@ -218,7 +218,11 @@ def open_ratings(
                 ((counts, action, rating),) = cleaner.clean(batches)
                 labels = cleaner.people, cleaner.actions
                 arrays = offsets_of(counts), action, rating
-                known = {"lower_is_better": cleaner.lower_is_better, "ranks": cleaner.ranks}
+                known = {
+                    "lower_is_better": cleaner.lower_is_better,
+                    "ranks": cleaner.ranks,
+                    "person_column": cleaner.person_column,
+                }
                 log = Ratings.trusted(*arrays, *labels, cleaner.layout, cleaner.dropped, **known)
                 report("read", 1, 1)
         yield log

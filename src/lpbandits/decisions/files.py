@@ -40,6 +40,8 @@ class Summary:
     """Number of rows without an outcome: their actions count as given, not as evidence."""
     layout: str
     """Layout of the history: "long", "wide" or "rankings"."""
+    person_column: str | None
+    """Name of the column of the people of a wide history or rankings."""
     nothing_left: int
     skipped: dict[str, int]
     """Number of skipped `outcomes` (of unknown actions) and of skipped `people` (not in the list of people)."""
@@ -141,6 +143,7 @@ def decide_file(
         without_history=without_history,
         pending=pending,
         layout=past.layout,
+        person_column=past.person_column,
         nothing_left=done - decided,
         skipped=past.skipped,
         with_prior=n_priors,

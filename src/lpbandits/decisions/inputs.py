@@ -4,7 +4,6 @@ import contextlib
 import functools
 import itertools
 import os
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from lpbandits import validate
 from lpbandits.data.blocks import block_edges
 from lpbandits.data.cleaning import all_integers, clean_rows, label_expr
 from lpbandits.data.columns.options import ReadOptions
-from lpbandits.data.columns.roles import find_columns, like
+from lpbandits.data.columns.roles import find_columns, like, shell_list
 from lpbandits.data.faults import SHOWN, label_faults
 from lpbandits.data.sources import open_table
 from lpbandits.data.spill import Codes
@@ -133,6 +132,7 @@ class History:
     _table: Table
     _rows: pl.LazyFrame
     layout: str = "long"
+    person_column: str | None = None
     _best: int = 0
     """Reward of the first action of a ranking; 0 if the table has rewards."""
 
@@ -187,8 +187,8 @@ def _unknown_actions(table: Table, actions: tuple[Label, ...], rows: pl.LazyFram
         return []
     first, n_rows, column = counts["action"][0], int(counts["len"].sum()), ""
     if layout == "wide":
-        names = ",".join(map(str, counts["action"].sort().head(SHOWN)))
-        column = f", or leave out columns that are not actions (--ignore {shlex.quote(names)})"
+        names = shell_list(map(str, counts["action"].sort().head(SHOWN)))
+        column = f", or leave out columns that are not actions (--ignore {names})"
     return [
         InvalidInput(
             f"{table.place(counts['row'][0])}: action {validate.short_repr(first)} of the history is not one of the "
@@ -249,5 +249,13 @@ def open_history(
             rows = rows.filter(code >= 0)
         best = len(actions) if clean.ranks else 0
         yield History(
-            people["person"], skipped, people["len"].to_numpy(), labels, table, rows.drop("row"), clean.layout, best
+            people["person"],
+            skipped,
+            people["len"].to_numpy(),
+            labels,
+            table,
+            rows.drop("row"),
+            clean.layout,
+            clean.person_column,
+            best,
         )

@@ -1,5 +1,7 @@
 """Which column of a table holds the person, the action and the rating: by the user's word, or by name."""
 
+import csv
+import io
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping
@@ -168,6 +170,17 @@ def check_once(table: Table, index: int) -> int:
             f"{table.name} has two columns {name!r}, number {index + 1} and {second}; rename or remove one"
         )
     return index
+
+
+def shell_list(names: Iterable[str]) -> str:
+    """Return names as one word for a shell, as `--ignore` and `--columns` read it: separated by commas, as in CSV.
+
+    >>> print(shell_list(["tea", "age, years"]))
+    'tea,"age, years"'
+    """
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(list(names))
+    return shlex.quote(line.getvalue())
 
 
 def join(names: Iterable[str]) -> str:
