@@ -26,6 +26,7 @@ from .errors import LpbError as LpbError
 from .errors import NoiseWarning as NoiseWarning
 from .errors import NotSupported as NotSupported
 from .errors import ResourceError as ResourceError
+from .errors import ScaleWarning as ScaleWarning
 from .errors import StalledWarning as StalledWarning
 from .errors import UncompiledWarning as UncompiledWarning
 from .evaluation import Evaluation as Evaluation

@@ -12,6 +12,7 @@
         ├── UncompiledWarning a plug-in function runs as plain Python
         ├── StalledWarning    a Dask cluster is silent; the work waits for it
         ├── NoiseWarning      the noise that a policy is told contradicts the model's
+        ├── ScaleWarning      outcomes are on another scale than the log that the model was fitted to
         └── LockInWarning     a policy meant for actions that are given only once is used where actions repeat
 
 Messages have the form "name must be X, got Y; remedy". A call that raises leaves its object unchanged.
@@ -124,6 +125,20 @@ class NoiseWarning(UserWarning):
     ...     policy = LpbTS(PreferenceModel([[0, 1], [1, 0]], noise=15.0), noise=1.0)
     >>> print(caught[0].message)
     noise is 1, but that of the log that the model was fitted to is 15; leave noise out to use the model's, or give ...
+    """
+
+
+class ScaleWarning(UserWarning):
+    """Outcomes lie outside the model's `reward_range` by more than half its width: they are on another scale.
+
+    >>> from lpbandits import Agent, LpbTS, PreferenceModel
+    >>> import warnings
+    >>> agent = Agent(LpbTS(PreferenceModel([[0, 1], [1, 0]], reward_range=(1, 5)), noise=1.0), seed=1)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     agent.tell(0, 80.0)
+    >>> print(caught[0].message)
+    1 outcome on another scale than the log that the model was fitted to: 80 for 0, where rewards were from 1 to 5; ...
     """
 
 

@@ -64,6 +64,7 @@ def test_an_agent_takes_and_reports_the_users_numbers(name: str) -> None:
     np.testing.assert_array_equal(expected(down.policy, down.belief), -expected(up.policy, up.belief))
 
 
+@pytest.mark.filterwarnings("ignore::lpbandits.errors.ScaleWarning")
 def test_outcomes_are_saved_and_retracted_as_the_users_numbers() -> None:
     _, agent = agents("lpbts")
     agent.tell("drug A", -9.0, id="visit 4")

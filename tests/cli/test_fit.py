@@ -186,9 +186,13 @@ def test_detected_layout_is_reported(tmp_path: Path) -> None:
     path.write_text("user,tea,jam\n" + "".join(f"{n},{n % 3},2\n" for n in range(6)))
     args = ["fit", str(path), "--no-taste", "--states", "1", "--json"]
     code, text, error = run(args)
-    assert (code, error) == (0, "note: read as wide: a column per action (see --layout)\n")
+    assert (code, error) == (
+        0,
+        "note: read as wide: a column per action; the people are in column user (see --layout, --person)\n",
+    )
     assert json.loads(text)["ratings"] == 12
-    assert run([*args, "--layout", "wide"])[2] == ""
+    assert run([*args, "--layout", "wide"])[2] == error
+    assert run([*args, "--layout", "wide", "--person", "user"])[2] == ""
 
 
 def test_inspect_shows_states_distances_and_disagreements(tmp_path: Path) -> None:

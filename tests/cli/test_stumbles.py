@@ -260,6 +260,6 @@ def test_pain_scores(tmp_path: Path) -> None:
     assert "one standard deviation below" in text
     command("simulate", "--model", model, "--log", path, "--least", "2", "--rounds", "2", "--policies", "lpbts")
     ups = tmp_path / "up.json"
-    command("fit", path, *FIT, "--out", ups)
+    recovers("fit", path, *FIT, "--out", ups, remedy="--rating pain")
     evaluation = ("evaluate", path, "--model", ups, "--lower-is-better", "--rounds", "1", "--threads", "1")
     assert "lower_is_better must be False" in refusal(*evaluation)

@@ -1,5 +1,6 @@
 """Roles by the names of columns, columns on another scale, and times."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,8 @@ from tests.data.test_layouts import ratings_of, write
         "User ID,VideoID,Thumbs",
         "customer,feature,nps",
         "patient_id,treatment,outcome",
-        "patient,treatment,pain",
-        "patient,drug,pain score",
         "person,therapy,Mood (1-10)",
-        "patient_id,medication,symptom severity",
+        "patient,drug,pain relief",
         "Participant,Question,Response",
         "CustomerID,Product Name,score (0-100)",
         "User-ID,ISBN,Book-Rating",
@@ -44,6 +43,17 @@ def test_columns_are_recognised_by_the_words_of_their_names(header: str, tmp_pat
     log = lpb.read_ratings(write(tmp_path, f"{header}\n{rows}"))
     assert ratings_of(log) == {"ann": {"tea": 4.0}, "bo": {"tea": 2.0, "jam": 5.0}}
     assert log.layout == "long"
+
+
+@pytest.mark.parametrize("name", ["pain", "pain score", "symptom severity", "Fatigue (0-10)", "anxiety"])
+def test_a_rating_of_symptoms_needs_a_direction(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path, f"patient,treatment,{name}\nann,tea,4\nbo,tea,2\nbo,jam,5\n")
+    with pytest.raises(InvalidInput, match=rf"{re.escape(repr(name))}.*--lower-is-better.*--rating '?{name[:4]}"):
+        lpb.read_ratings(path)
+    low = lpb.read_ratings(path, lower_is_better=True)
+    assert ratings_of(low) == {"ann": {"tea": -4.0}, "bo": {"tea": -2.0, "jam": -5.0}}
+    high = lpb.read_ratings(path, rating=name)
+    assert ratings_of(high) == {"ann": {"tea": 4.0}, "bo": {"tea": 2.0, "jam": 5.0}}
 
 
 @pytest.mark.parametrize(

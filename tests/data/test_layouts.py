@@ -79,7 +79,9 @@ def test_wide_and_long_tables_give_equal_logs(rows: list[tuple[int, int, int]]) 
 def test_columns_of_a_wide_table_may_have_any_name() -> None:
     names = ["row", "blank", "person", "action", "rating", "0", "1"]
     frame = pl.DataFrame({"who": ["ann"], **{name: [float(i)] for i, name in enumerate(names)}})
-    assert ratings_of(lpb.read_ratings(frame, layout="wide")) == {"ann": {name: i for i, name in enumerate(names)}}
+    assert ratings_of(lpb.read_ratings(frame, layout="wide", person="who")) == {
+        "ann": {name: i for i, name in enumerate(names)}
+    }
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ import pytest
 
 import lpbandits as lpb
 from lpbandits.agent import Agent
+from lpbandits.data import open_ratings
 from lpbandits.decisions.files import Summary, decide_file
+from lpbandits.fit import fit_states
 from lpbandits.policies.choose import choose_policy
 from tests.conftest import taste_for
 from tests.workbooks import workbook
@@ -190,7 +192,29 @@ def test_a_log_as_history_keeps_its_own_numbers() -> None:
         assert lpb.decide(policy, log).table().equals(expected)
 
 
+@pytest.mark.parametrize("files", [False, True], ids=["memory", "files"])
+def test_ranks_need_a_model_of_ranks(tmp_path: Path, files: bool) -> None:
+    logs = {"rankings": "person,rank1,rank2,rank3\n", "rank": "person,action,rank\n", "wide": "person,tea,jam,ale\n"}
+    for n in range(12):
+        best = ["tea", "jam", "ale"] if n % 2 else ["ale", "jam", "tea"]
+        logs["rankings"] += f"p{n},{','.join(best)}\n"
+        logs["rank"] += "".join(f"p{n},{action},{rank}\n" for rank, action in enumerate(best, start=1))
+        logs["wide"] += f"p{n},{','.join(str(3 - best.index(action)) for action in ('tea', 'jam', 'ale'))}\n"
+    models = {}
+    for name, text in logs.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+        options: dict[str, Any] = {"rank": "rank"} if name == "rank" else {}
+        with open_ratings(tmp_path / f"{name}.csv", files=files, **options) as log:
+            models[name] = fit_states(log, lpb.TwoStage(), states=2, taste=False, threads=1).model
+    (tmp_path / "r.csv").write_text("person,rank1,rank2\n1,ale,tea\n")
+    assert by_file(tmp_path / "r.csv", models["rankings"])[0].equals(by_file(tmp_path / "r.csv", models["rank"])[0])
+    with pytest.raises(lpb.InvalidInput, match=r"holds ranks.*from 1 to 3.*lpb fit --layout rankings"):
+        by_file(tmp_path / "r.csv", models["wide"])
+    experts = lpb.model_from_experts({"ann": ["tea", "jam", "ale"], "bo": ["ale", "jam", "tea"]})
+    assert by_file(tmp_path / "r.csv", experts)[1].layout == "rankings"
+
+
 def test_ranks_contradict_a_model_where_lower_is_better(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("person,rank1,rank2\n1,milk,tea\n")
-    with pytest.raises(lpb.InvalidInput, match="holds ranks"):
+    with pytest.raises(lpb.InvalidInput, match=r"holds ranks.*low ones are good; give"):
         by_file(tmp_path / "r.csv", MODEL.replace(lower_is_better=True))

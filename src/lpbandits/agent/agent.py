@@ -7,7 +7,7 @@ from typing import Any
 
 from lpbandits import validate
 from lpbandits.agent.explain import Explanation, explain
-from lpbandits.agent.outcomes import OutcomeLog, reward_of
+from lpbandits.agent.outcomes import OutcomeLog, told_reward
 from lpbandits.agent.persistence import agent_from_json, agent_to_json
 from lpbandits.agent.prior import from_covariates
 from lpbandits.agent.record import Decision, DecisionRecord, decided, own_decision, records_of
@@ -22,7 +22,6 @@ from lpbandits.policies import Belief, Policy
 from lpbandits.policies.best import Best, best_of
 from lpbandits.rng import stream_id
 from lpbandits.typing import FloatArray, Json, Label
-from lpbandits.validate import MAX_ABS_VALUE
 
 
 class Agent(Reported):
@@ -92,7 +91,7 @@ class Agent(Reported):
         calls = policy.calls
         self._kernels, self._all_actions = calls[:2], calls.everything
         self._duels, self._explores = calls.duels, calls.explores
-        self._locks_in, self._any_float = calls.locks_in, calls.any_float
+        self._locks_in, self._any_float, (self._low, self._high) = calls.locks_in, calls.any_float, calls.usual
         self._lock = RLock()  # reentrant, as a signal handler may use the agent
         self._decisions: dict[str, Decision] = {}
         if covariates is not None:
@@ -189,8 +188,8 @@ class Agent(Reported):
             index = self._index[action] if kind is str or kind is int else self.policy.index_of(action)  # type: ignore[index] # kind
         except KeyError:
             index = self.policy.index_of(action)
-        if type(reward) is not float or not self._any_float or not -MAX_ABS_VALUE <= reward <= MAX_ABS_VALUE:
-            reward = reward_of(self.policy, reward)
+        if type(reward) is not float or not self._any_float or not self._low <= reward <= self._high:
+            reward = told_reward(self.policy, reward, index)
         self._add(index, reward, id)
 
     def ask_pair(self, allowed: Sequence[Label] | None = None) -> tuple[Label, Label]:

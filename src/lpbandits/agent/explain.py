@@ -11,6 +11,7 @@ from lpbandits import validate
 from lpbandits.kernels import layout
 from lpbandits.notebook import Shown
 from lpbandits.policies import Belief, Policy
+from lpbandits.policies.scale import limits_of
 from lpbandits.text import display, pluralize
 from lpbandits.typing import FloatArray, Json, Label
 
@@ -177,9 +178,7 @@ def _forecasts(policy: Policy, belief: Belief) -> dict[Label, Forecast]:
     """Return forecasts of all actions, best first."""
     means = policy.expected(belief)[0]
     half = QUANTILE * policy.predictive_sd(belief)
-    lowest, highest = policy.model.reward_range or (-np.inf, np.inf)
-    tried = belief.slots[layout.SUM, : belief.tried] / belief.slots[layout.COUNT, : belief.tried]
-    lowest, highest = min([lowest, *tried.tolist()]), max([highest, *tried.tolist()])
+    lowest, highest = limits_of(policy, belief)
     ends = (half, -half) if policy.model.lower_is_better else (-half, half)
     bounds = _numbers(policy)(np.clip([means, *(means + end for end in ends)], lowest, highest))
     return {

@@ -6,6 +6,7 @@ from typing import Any
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, NotSupported, translate_errors
 from lpbandits.policies import Policy
+from lpbandits.policies.scale import warn_of_scale
 from lpbandits.typing import Label
 
 Row = tuple[int, float]
@@ -133,6 +134,15 @@ class OutcomeLog:
 def reward_of(policy: Policy, number: Any) -> float:
     """Return the reward of a user's number, its negative if lower is better; raise if the family forbids it."""
     return float(policy.model.oriented(policy.rewards.check(number)))
+
+
+def told_reward(policy: Policy, number: Any, action: int) -> float:
+    """Return the reward of a number that a user tells, and warn if it is on another scale than the model's log."""
+    reward = reward_of(policy, number)
+    low, high = policy.calls.usual
+    if not low <= reward <= high:
+        warn_of_scale(policy.model, reward, action, stacklevel=3)
+    return reward
 
 
 def _checked_id(id_: Any) -> Hashable:

@@ -34,8 +34,8 @@ def decide(
     ),
     people: Path | None = typer.Option(
         None,
-        help="Table of the people to decide for, with or without a history; its covariates, if the model has any, "
-        "give each person's prior. Default: all people of the history.",
+        help="Table of the people to decide for, with or without a history; its covariates of the model, if there "
+        "are any, give each person's prior. Default: all people of the history.",
     ),
     prior: Path | None = typer.Option(
         None,
@@ -83,6 +83,7 @@ def decide(
 
     Example: `lpb decide --model model.json history.parquet --exclude-seen --out decisions.parquet`
     """
+    from lpbandits.decisions.decide import informs
     from lpbandits.decisions.files import decide_file
     from lpbandits.model import PreferenceModel
     from lpbandits.policies.choose import choose_policy
@@ -90,13 +91,13 @@ def decide(
     options.load_plugins(plugin)
     chosen_workers = options.workers_of(jobs, backend, address)
     loaded = PreferenceModel.load(model)
-    informed = people is not None and loaded.covariates is not None and loaded.covariates.factor > 0
     settings: Json = {"rewards": rewards, "noise": noise, "rounds": rounds, "explore": explore}
     with notes():
+        informed = people is not None and informs(people, loaded, person=person)
         chosen = choose_policy(loaded, policy, **settings, states=prior is not None or informed)
     if policy == "auto" and not as_json:
         typer.echo(f"note: policy {chosen.name}: {display(chosen.why, None)}", err=True)
-    if people is not None and chosen.policy.model.covariates is not None and not chosen.policy.evidence.latent:
+    if informed and not chosen.policy.evidence.latent:
         typer.echo(f"note: policy {chosen.name} has no states, so covariates are not used", err=True)
     with progress_bar(f"deciding ({COMPILES})") as report:
         summary = decide_file(
@@ -107,6 +108,7 @@ def decide(
             allowed=allowed,
             exclude_seen=exclude_seen,
             people=people,
+            informed=informed,
             prior=prior,
             unknown=unknown,
             escape_formulas=escape_formulas,
@@ -115,7 +117,7 @@ def decide(
             threads=threads,
             progress=report,
         )
-    options.note_layout(summary.layout, layout)
+    options.note_layout(summary, layout, person)
     if as_json:
         print_json(summary.to_dict())
     else:

@@ -135,7 +135,7 @@ def fit(
             )
             log = stack.enter_context(opened)
         read_seconds = perf_counter() - started
-        options.note_layout(log.layout, layout)
+        options.note_layout(log, layout, person)
         note = slow_note(log) if method == "em" else None
         if note:
             typer.echo(f"note: {options.known_only(note)}", err=True)
@@ -212,7 +212,7 @@ def _show(result: "Fit", source: str, time: str | None, out: Path | None, assign
         f"\nLog-likelihood per comparison: {report.log_likelihood:.4f} (chance level: -0.6931)\n"
         f"Log-likelihood on held-out people: {heldout}\n"
         f"The states explain {share_text(report.count_variance_explained)} of the variance of people's number of "
-        f"ratings and {share_text(report.mean_variance_explained)} of their mean rating (lower is better)"
+        f"ratings and {share_text(report.mean_variance_explained)} of their mean rating (a small share is good)"
     )
     if report.named:
         say(f"Names: {report.named:,} of {pluralize(report.actions, 'action')}")

@@ -1,5 +1,6 @@
 """Options that several commands share: workers, output and the log of ratings, with the calls that read it."""
 
+import csv
 import os
 import re
 import time
@@ -7,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import typer
 from typer.core import TyperCommand
@@ -90,9 +91,13 @@ Time = Annotated[
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(help="Comma-separated columns of a wide table that are actions. Default: all but the person's."),
+    typer.Option(
+        help="Columns of a wide table that are actions, separated by commas as in CSV. Default: all but the person's."
+    ),
 ]
-Ignore = Annotated[str | None, typer.Option(help="Comma-separated columns that are not read, such as **age,sex**.")]
+Ignore = Annotated[
+    str | None, typer.Option(help="Columns that are not read, separated by commas as in CSV: **age,sex**.")
+]
 Duplicates = Annotated[
     str,
     typer.Option(
@@ -151,6 +156,22 @@ def split_list(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
+def split_columns(text: str, option: str) -> list[str]:
+    """Return the columns of a comma-separated list; as in CSV, quotes enclose a name that has a comma.
+
+    >>> split_columns('tea, "age, years"', "--ignore")
+    ['tea', 'age, years']
+    """
+    try:
+        rows = list(csv.reader([text], skipinitialspace=True, strict=True))
+    except csv.Error:
+        raise InvalidInput(
+            f"{option} must be names separated by commas, got {text!r}; enclose a name with a comma or a quote in "
+            "quotes, and double those inside"
+        ) from None
+    return [item.strip() for row in rows for item in row if item.strip()]
+
+
 def given(context: typer.Context) -> dict[str, Any]:
     """Return the options that are on the command line."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
@@ -162,6 +183,13 @@ def reject(context: typer.Context, names: Iterable[str], why: str) -> None:
     for name in names:
         if name in given(context):
             raise InvalidInput(f"--{name.replace('_', '-')} {why}")
+
+
+class Read(Protocol):
+    """What was read, such as a log."""
+
+    layout: str
+    person_column: str | None
 
 
 _LAYOUTS = {
@@ -177,17 +205,20 @@ def read_log(source: Path, **options: Any) -> "tuple[Ratings, float]":
     start = time.perf_counter()
     with progress_bar("reading"):
         log = read_ratings(source, **options)
-    note_layout(log.layout, options.get("layout", "auto"))
+    note_layout(log, options.get("layout", "auto"), options.get("person"))
     for line in dropped_lines(log.dropped, options.get("time")):
         if not line.startswith("dropped"):
             typer.echo(f"note: {line}", err=True)
     return log, time.perf_counter() - start
 
 
-def note_layout(layout: str, requested: str) -> None:
-    """Print the detected layout to stderr if it is not one rating per row."""
-    if requested == "auto" and layout in _LAYOUTS:
-        typer.echo(known_only(f"note: read as {layout}: {_LAYOUTS[layout]} (see --layout)"), err=True)
+def note_layout(read: Read, requested: str, person: str | None) -> None:
+    """Print the detected layout to stderr if it is not one rating per row, and the column taken for the people."""
+    column = read.person_column if person is None else None
+    if read.layout in _LAYOUTS and (requested == "auto" or column is not None):
+        people = "" if column is None else f"; the people are in column {display(column)}"
+        text = f"note: read as {read.layout}: {_LAYOUTS[read.layout]}{people} (see --layout, --person)"
+        typer.echo(known_only(text), err=True)
 
 
 def dropped_lines(dropped: Mapping[str, int], time: str | None) -> list[str]:
@@ -201,6 +232,7 @@ def dropped_lines(dropped: Mapping[str, int], time: str | None) -> list[str]:
     )
     words = {
         "missing_ratings": "skipped rows without a rating: {:,} (--missing error: refuse them)",
+        "row_numbers": "ignored the first column, which has no name and counts the rows",
         "repeated_ratings": f"skipped repeated ratings: {{:,}} ({latest})",
         "averaged_ratings": "averaged repeated ratings: {:,} (with the others of the same person and action)",
     }
@@ -219,8 +251,8 @@ def read_options(context: typer.Context) -> dict[str, Any]:
     from lpbandits.data import ReadOptions
 
     options = {field.name: context.params[field.name] for field in fields(ReadOptions) if field.name in context.params}
-    options["columns"] = None if options["columns"] is None else split_list(options["columns"])
-    options["ignore"] = split_list(options["ignore"] or "")
+    options["columns"] = None if options["columns"] is None else split_columns(options["columns"], "--columns")
+    options["ignore"] = split_columns(options["ignore"] or "", "--ignore")
     if options["unpack_limit"] is not None:
         options["unpack_limit"] = validate.as_bytes(options["unpack_limit"], "--unpack-limit")
     return options

@@ -18,7 +18,14 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 
 from lpbandits import progress
-from lpbandits.errors import CovariateWarning, LockInWarning, NoiseWarning, StalledWarning, UncompiledWarning
+from lpbandits.errors import (
+    CovariateWarning,
+    LockInWarning,
+    NoiseWarning,
+    ScaleWarning,
+    StalledWarning,
+    UncompiledWarning,
+)
 from lpbandits.text import LINE, display
 
 STAGE = 40
@@ -36,7 +43,7 @@ SPARE = ("mean rewards", "people", "never compared")
 COMPILES = "the first run also compiles"
 """Note on work that compiles kernels, which takes seconds."""
 
-NOTES = (CovariateWarning, LockInWarning, NoiseWarning, StalledWarning, UncompiledWarning)
+NOTES = (CovariateWarning, LockInWarning, NoiseWarning, ScaleWarning, StalledWarning, UncompiledWarning)
 """Warnings that are printed as notes."""
 
 

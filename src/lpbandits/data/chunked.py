@@ -32,7 +32,7 @@ class ChunkedRatings:
         Number of ratings per person.
     edges
         Block b holds the people edges[b] to edges[b + 1] − 1.
-    people, actions, dropped, layout, lower_is_better
+    people, actions, dropped, layout, lower_is_better, ranks, person_column
         As in `Ratings`.
     scratch
         Maximum size of the folder in bytes while the log was read.
@@ -59,6 +59,8 @@ class ChunkedRatings:
     layout: str
     scratch: int
     lower_is_better: bool = False
+    ranks: bool = False
+    person_column: str | None = None
 
     def __len__(self) -> int:
         return int(self.counts.sum())

@@ -72,7 +72,10 @@ def clean_rows(
         long = to_long(table, options, known)
         schema, word = long.rows.collect_schema(), "rank" if long.ranks else "rating"
         if long.ranks and options.lower_is_better:
-            raise InvalidInput(f"lower_is_better must be False for rankings, and {table.name} holds rankings")
+            raise InvalidInput(
+                f"lower_is_better must be False for rankings, and {table.name} holds rankings, where 1 is the best; "
+                "leave it out (--lower-is-better)"
+            )
         if not (is_text(schema["rating"]) or schema["rating"].is_numeric() or schema["rating"] == pl.Null):
             raise InvalidInput(
                 f"the {word}s of {table.name} must be numbers, got {schema['rating']} values; name another column, or "
@@ -185,12 +188,13 @@ class Cleaner:
             missing = clean.dropped.get("missing_ratings")
             empty = f": the rating is missing in {pluralize(missing, 'row')}" if missing else ""
             raise InvalidInput(f"{table.name} has no ratings{empty}; give at least one row with a rating")
-        self._table, self._options, self._ranks = table, options, clean.ranks
+        self._table, self._options, self.ranks = table, options, clean.ranks
         self._people, self._actions = people, actions
         self._counts = np.zeros(len(actions.series), dtype=np.int64)
         self._repeats: list[NDArray[Any]] = []
         self._n_ratings = 0
         self.layout, self.lower_is_better = clean.layout, options.lower_is_better
+        self.person_column = clean.person_column
         self.row_type = TIMED_ROW if options.time is not None else ROW
         self.dropped = dict(clean.dropped)
         self._repeated = "averaged_ratings" if options.duplicates == "mean" else "repeated_ratings"
@@ -258,7 +262,7 @@ class Cleaner:
             rating = rating[starts + counts - 1] if last else np.add.reduceat(rating, starts) / counts
             person, action = person[starts], action[starts]
             self.dropped[self._repeated] += len(rows) - len(starts)
-        if self._ranks:  # the best of k actions gets k; ties share the mean of their ranks
+        if self.ranks:  # the best of k actions gets k; ties share the mean of their ranks
             ranks = pl.DataFrame({"person": person, "rank": rating})
             ranks = ranks.select(pl.col("rank").rank("average").over("person"))
             rating = len(self._counts) + 1 - ranks.to_series().to_numpy()

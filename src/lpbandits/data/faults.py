@@ -6,6 +6,7 @@ import polars as pl
 
 from lpbandits import validate
 from lpbandits.data.columns.cells import clipped, comma_hint, is_text
+from lpbandits.data.columns.roles import shell_list
 from lpbandits.data.layouts import LongTable
 from lpbandits.data.tables import Table
 from lpbandits.errors import InvalidInput, combined
@@ -78,7 +79,8 @@ def _row_error(table: Table, long: LongTable, what: str, rows: pl.DataFrame, cou
         remedy = comma_hint(first["rating"]) or remedy
     if long.layout == "wide" and column == "rating":
         what = what.replace("rating", f"rating of {first['action']!r}")
-        leave_out = f"correct it, or leave the column out if it is not an action (--ignore {first['action']})"
+        column_word = shell_list([str(first["action"])])
+        leave_out = f"correct it, or leave the column out if it is not an action (--ignore {column_word})"
         remedy = comma_hint(first["rating"]) or leave_out
     shown = what.replace(" is not", f" is {validate.short_repr(first[column])}, not")
     also = ""

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from lpbandits import validate
 from lpbandits.data.columns.cells import DUPLICATED, is_blank, is_text, number
 from lpbandits.data.columns.options import ReadOptions
-from lpbandits.data.columns.roles import check_once, find_columns, join, lacks, like, strength
+from lpbandits.data.columns.roles import check_direction, check_once, find_columns, join, lacks, like, strength
 from lpbandits.data.columns.scales import DOUBTFUL, FACTS, named_like, not_actions, odd_columns
 from lpbandits.data.preflib import PrefLibTable
 from lpbandits.data.tables import Table
@@ -39,6 +39,8 @@ class LongTable:
     dropped: Mapping[str, int] = field(default_factory=dict)
     people: pl.LazyFrame | None = None
     """`blank` and the `person` of all rows, where a person may have a row without ratings."""
+    person_column: str | None = None
+    """Name of the column of the people in a wide table or rankings."""
 
 
 def to_long(table: Table, options: ReadOptions, known: Collection[str] | None = None) -> LongTable:
@@ -52,13 +54,14 @@ def to_long(table: Table, options: ReadOptions, known: Collection[str] | None = 
     if table.known and layout not in ("auto", "long"):
         raise InvalidInput(f"layout is {layout!r}, but {table.name} has one rating per row; remove layout (--layout)")
     _check_names(table, options)
+    options, numbered = _without_row_numbers(table, options)
     person = None
     if layout == "auto" and (table.known or _is_long(table, options)):
         layout = "long"
     elif layout == "auto":
         layout, person = _recognise(table, options, known)
     if layout == "long":
-        return _long(table, options)
+        return _long(table, options, known)
     _refuse(options, ("action", "rating", "rank"), f"with layout {layout!r} only the person has a column to name")
     for column, file in table.lacking.items():
         if column not in options.ignore and (options.columns is None or column in options.columns):
@@ -73,10 +76,31 @@ def to_long(table: Table, options: ReadOptions, known: Collection[str] | None = 
     index = find_columns(table, wanted)
     if "person" not in index:
         free = _free_columns(table, options) if person is None else [person]
+        named = [i for i in free if table.names[i] not in (known or ()) and strength(table.names[i], "person") == 2]
+        if free and free[0] not in named and len(named) == 1:
+            free = named  # such as the second column, after a time
         if not free:
             raise InvalidInput(f"{table.name} has no column for the person; leave one out of ignore (--ignore)")
         index["person"] = free[0]
-    return _unpivot(table, index, options, layout, known)
+    long = _unpivot(table, index, options, layout, known)
+    dropped = {**long.dropped, **({"row_numbers": 1} if numbered else {})}
+    return replace(long, dropped=dropped, person_column=table.names[index["person"]])
+
+
+def _without_row_numbers(table: Table, options: ReadOptions) -> tuple[ReadOptions, bool]:
+    """Ignore a first column without a name that counts the rows, if another column is the person's; say whether.
+
+    Such a column is the index that `DataFrame.to_csv()` writes.
+    """
+    first, *others = table.names
+    if first.strip() or first in options.ignore or (options.person is None and not like(others, "person")):
+        return options, False
+    cells = table.columns(x=0).filter(~pl.col("blank"))
+    number = cells.select(pl.col("x").cast(pl.String).cast(pl.Int64, strict=False))
+    counts = number.select(pl.col("x").is_not_null().all() & (pl.col("x").diff().drop_nulls() > 0).all())
+    if not counts.collect(engine="streaming").item():
+        return options, False
+    return replace(options, ignore=(*options.ignore, first)), True
 
 
 def _preflib(table: PrefLibTable, options: ReadOptions) -> LongTable:
@@ -92,8 +116,8 @@ def _preflib(table: PrefLibTable, options: ReadOptions) -> LongTable:
     return LongTable(table.read().lazy(), "rankings", ranks=True)
 
 
-def _long(table: Table, options: ReadOptions) -> LongTable:
-    """Return the columns of a table of one rating per row."""
+def _long(table: Table, options: ReadOptions, known: Collection[str] | None) -> LongTable:
+    """Return the columns of a table of one rating per row; a history has the direction of its model."""
     if options.columns is not None:
         raise InvalidInput(
             f"columns is {join(options.columns)}, but {table.name} is read as one rating per row; leave it out "
@@ -105,6 +129,8 @@ def _long(table: Table, options: ReadOptions) -> LongTable:
     if len(set(chosen.values())) < len(chosen):
         names, number_ = join(table.names[index] for index in chosen.values()), "four" if "time" in chosen else "three"
         raise InvalidInput(f"{', '.join(roles)} must be {number_} columns of {table.name}, got {names}; name others")
+    if known is None and options.rating is None and value == "rating" and not options.lower_is_better:
+        check_direction(table, table.names[chosen["rating"]])
     chosen["rating"] = chosen.pop(value)
     return LongTable(table.columns(**chosen), "long", ranks=options.rank is not None)
 

@@ -41,6 +41,10 @@ class Ratings:
         Layout of the source: `long`, `wide`, or `rankings`, whose ratings stand for ranks.
     lower_is_better
         Whether the ratings are the negatives of the source's numbers, of which low ones are good.
+    ranks
+        Whether the ratings stand for ranks, those of rankings or of a column of ranks.
+    person_column
+        Name of the column of the people in a wide table or rankings; None for other sources.
 
     Examples
     --------
@@ -56,6 +60,8 @@ class Ratings:
     dropped: Mapping[str, int] = field(default_factory=dict)
     layout: str = "long"
     lower_is_better: bool = False
+    ranks: bool = False
+    person_column: str | None = None
 
     def __post_init__(self) -> None:
         people, actions = (validate.as_labels(getattr(self, name), name=name) for name in ("people", "actions"))
@@ -67,6 +73,7 @@ class Ratings:
             raise InvalidInput(f"action must increase within a person, from 0 to {len(actions) - 1} at most")
         validate.as_choice(self.layout, "layout", ("long", "wide", "rankings"))
         validate.as_flag(self.lower_is_better, "lower_is_better")
+        validate.as_flag(self.ranks, "ranks")
 
     @classmethod
     def from_arrays(
@@ -197,7 +204,8 @@ class Ratings:
         take = np.repeat(self.offsets[people] - offsets[:-1], lengths) + np.arange(offsets[-1])
         labels = tuple(self.people[n] for n in people.tolist())
         arrays = offsets, self.action[take], self.rating[take]
-        return Ratings.trusted(*arrays, labels, self.actions, self.layout, lower_is_better=self.lower_is_better)
+        known = {name: getattr(self, name) for name in ("lower_is_better", "ranks", "person_column")}
+        return Ratings.trusted(*arrays, labels, self.actions, self.layout, **known)
 
     def run(self, low: int, high: int) -> "Ratings":
         """Return the log of the people low to high − 1, with all actions, without copying.
@@ -222,11 +230,14 @@ class Ratings:
         layout: str = "long",
         dropped: Mapping[str, int] | None = None,
         lower_is_better: bool = False,
+        ranks: bool = False,
+        person_column: str | None = None,
     ) -> "Ratings":
         """Build a log from arrays that are known to be valid, without checking them."""
         log = object.__new__(cls)
         arrays = {"offsets": offsets, "action": action, "rating": rating, "people": people, "actions": actions}
         settings = {"dropped": dropped or {}, "layout": layout, "lower_is_better": lower_is_better}
+        settings |= {"ranks": ranks, "person_column": person_column}
         log.__dict__.update(arrays, **settings)
         return log
 

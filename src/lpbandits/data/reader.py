@@ -218,8 +218,12 @@ def open_ratings(
                 ((counts, action, rating),) = cleaner.clean(batches)
                 labels = cleaner.people, cleaner.actions
                 arrays = offsets_of(counts), action, rating
-                lower = settings.lower_is_better
-                log = Ratings.trusted(*arrays, *labels, cleaner.layout, cleaner.dropped, lower_is_better=lower)
+                known = {
+                    "lower_is_better": cleaner.lower_is_better,
+                    "ranks": cleaner.ranks,
+                    "person_column": cleaner.person_column,
+                }
+                log = Ratings.trusted(*arrays, *labels, cleaner.layout, cleaner.dropped, **known)
                 report("read", 1, 1)
         yield log
 

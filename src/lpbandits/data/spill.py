@@ -188,6 +188,8 @@ def write_blocks(scratch: Scratch, pieces: Iterable[Sequence[NDArray[Any]]], abo
         dropped=about.dropped,
         layout=about.layout,
         lower_is_better=about.lower_is_better,
+        ranks=about.ranks,
+        person_column=about.person_column,
         scratch=scratch.most,
     )
 

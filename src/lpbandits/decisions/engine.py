@@ -15,6 +15,7 @@ from lpbandits.decisions.kernels.deciding import Forecasting, Output, kernel_of
 from lpbandits.errors import InvalidInput, LockInWarning, NotSupported
 from lpbandits.parallel import Threads, Workers, executor_for
 from lpbandits.policies import Policy
+from lpbandits.policies.scale import limits_of, usual_range, warn_of_scale
 from lpbandits.progress import Progress
 from lpbandits.typing import FloatArray, IntArray
 
@@ -63,18 +64,26 @@ class Engine:
         Rewards and forecasts are the user's numbers, of which low ones are good with `model.lower_is_better`.
 
         `progress` is called after each piece with "deciding", the number of people decided for so far, and `n_people`.
-        At the end, warn if a rule that locks in on an action gave people an action of their history.
+        At the end, warn of rewards on another scale than the model's log, and if a rule that locks in on an action gave
+        people an action of their history.
         """
         rule = self.policy.rule
         size = SLOW_PIECE if self.policy.probability is None else PIECE
         sent: collections.deque[DecisionBatch] = collections.deque()
-        done = repeated = 0
+        done = repeated = strange = 0
+        example = (math.nan, -1)
+        usual = usual_range(self.policy.model)
         with executor_for(jobs, threads=threads) as executor:
 
             def tasks() -> Iterator[tuple[Engine, DecisionBatch, int]]:
+                nonlocal strange, example
                 for batch in batches:
                     check_rewards(self.policy, batch.reward)
                     batch = batch._replace(reward=self.policy.model.oriented(batch.reward))  # noqa: PLW2901 - one name
+                    far = np.flatnonzero((batch.reward < usual[0]) | (batch.reward > usual[1]))
+                    if len(far) and not strange:
+                        example = float(batch.reward[far[0]]), int(batch.action[far[0]])
+                    strange += len(far)
                     people = len(batch.stream)
                     step = min(size, max(PRIOR_CELLS // batch.priors.shape[1], 1)) if len(batch.priors) else size
                     for low in range(0, max(people, 1), step):
@@ -87,12 +96,14 @@ class Engine:
                 if progress is not None:
                     progress("deciding", done, n_people)
                 yield sent.popleft(), output
+        if strange:
+            warn_of_scale(self.policy.model, *example, strange, stacklevel=5)
         if repeated and not rule.handles_repeats and not self.policy.explore:
             warnings.warn(
                 f"the rule '{rule.kind}' repeats an action of the history of {repeated:,} people and may never try "
                 "another; give each action once: exclude_seen=True (--exclude-seen)",
                 LockInWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def run(self, batch: DecisionBatch, threads: int = 1) -> Output:
@@ -116,7 +127,7 @@ class Engine:
         tops = policy.limited(common) if policy.rule.top else NO_ACTIONS
         means = np.zeros((0, 0)) if model.means is None else np.array(model.means)
         noise = default_noise(policy) if self.noise is None else self.noise
-        lowest, highest = model.reward_range or (-math.inf, math.inf)
+        lowest, highest = limits_of(policy)
         max_tried = max(min(int(np.diff(batch.offsets).max(initial=0)), k), 1)
         output = Output.empty(people)
         start_states = policy.starts(batch.priors if len(batch.priors) else None)

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import itertools
 import os
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from lpbandits import validate
 from lpbandits.data.blocks import block_edges
 from lpbandits.data.cleaning import all_integers, clean_rows, label_expr
 from lpbandits.data.columns.options import ReadOptions
-from lpbandits.data.columns.roles import find_columns, like
+from lpbandits.data.columns.roles import find_columns, like, shell_list
 from lpbandits.data.faults import SHOWN, label_faults
 from lpbandits.data.sources import open_table
 from lpbandits.data.spill import Codes
@@ -133,6 +132,7 @@ class History:
     _table: Table
     _rows: pl.LazyFrame
     layout: str = "long"
+    person_column: str | None = None
     _best: int = 0
     """Reward of the first action of a ranking; 0 if the table has rewards."""
 
@@ -165,6 +165,20 @@ class History:
                 yield batch.part(start, stop)._replace(starts=starts, sets=sets, priors=own)
 
 
+def _check_ranks(table: Table, model: PreferenceModel) -> None:
+    """Raise for a history of ranks if the model was fitted to ratings: their noise and range are not those of ranks."""
+    if model.reward_range is None and not model.lower_is_better:
+        return  # a model of experts, or of an unknown scale
+    if not model.provenance.get("ranks"):
+        scale = "of which low ones are good"
+        if model.reward_range is not None and not model.lower_is_better:
+            scale = "from {:g} to {:g}".format(*model.reward_range)
+        raise InvalidInput(
+            f"{table.name} holds ranks, but the model was fitted to ratings {scale}; give a history of such ratings, "
+            "or decide with a model fitted to rankings (lpb fit --layout rankings)"
+        )
+
+
 def _unknown_actions(table: Table, actions: tuple[Label, ...], rows: pl.LazyFrame, layout: str) -> list[InvalidInput]:
     """Return the error for the rows of a history whose actions the model does not have, if there are any."""
     unknown = rows.filter(action_codes(actions, rows.collect_schema()["action"]) < 0)
@@ -173,8 +187,8 @@ def _unknown_actions(table: Table, actions: tuple[Label, ...], rows: pl.LazyFram
         return []
     first, n_rows, column = counts["action"][0], int(counts["len"].sum()), ""
     if layout == "wide":
-        names = ",".join(map(str, counts["action"].sort().head(SHOWN)))
-        column = f", or leave out columns that are not actions (--ignore {shlex.quote(names)})"
+        names = shell_list(map(str, counts["action"].sort().head(SHOWN)))
+        column = f", or leave out columns that are not actions (--ignore {names})"
     return [
         InvalidInput(
             f"{table.place(counts['row'][0])}: action {validate.short_repr(first)} of the history is not one of the "
@@ -204,8 +218,8 @@ def open_history(
     with open_table(path, options) as table:
         check = None if skip_unknown else functools.partial(_unknown_actions, table, actions)
         clean = clean_rows(table, options, known=frozenset(map(str, actions)), pending=True, check=check)
-        if clean.ranks and model.lower_is_better:
-            raise InvalidInput(f"{table.name} holds ranks, but the model is of numbers of which low ones are good")
+        if clean.ranks:
+            _check_ranks(table, model)
         rows = clean.rows
         if wanted is None and clean.people is not None:  # a person may have a row without rewards
             with table.readable():
@@ -235,5 +249,13 @@ def open_history(
             rows = rows.filter(code >= 0)
         best = len(actions) if clean.ranks else 0
         yield History(
-            people["person"], skipped, people["len"].to_numpy(), labels, table, rows.drop("row"), clean.layout, best
+            people["person"],
+            skipped,
+            people["len"].to_numpy(),
+            labels,
+            table,
+            rows.drop("row"),
+            clean.layout,
+            clean.person_column,
+            best,
         )

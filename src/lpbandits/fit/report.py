@@ -218,6 +218,7 @@ class Fit(Charted):
             provenance={
                 "made_by": f"recovery, {estimator.method}",
                 "data_sha256": ratings.sha256,
+                **({"ranks": True} if ratings.ranks else {}),
                 "settings": {"method": estimator.method, **options, **estimator.settings()},
                 "versions": {name: version(name) for name in PACKAGES},
                 "never_compared": never_compared,

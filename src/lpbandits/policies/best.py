@@ -14,6 +14,7 @@ from lpbandits.policies.belief import Belief
 from lpbandits.policies.evidences import gaps
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.rules import Sample
+from lpbandits.policies.scale import limits_of
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Label
 
@@ -43,7 +44,7 @@ class Best:
         To stop when it reaches 0.95 is right for 95 % of the people who stop (docs/ladder.md#stopping).
     expected, low, high
         Expected value and 80 % interval of the action's *mean* reward for this person, not of its next reward; NaN
-        without outcomes.
+        without outcomes. They stay within the model's `reward_range`, extended to the person's mean rewards.
     runner_up, runner_up_probability
         The next most probable action and its P(best); None and 0 if only one action is allowed.
     """
@@ -92,20 +93,13 @@ def best_of(policy: Policy, belief: Belief, allowed: IntArray) -> Best:
     actions = judge.allowed(allowed)
     ranked = actions[np.argsort(-chances[actions], kind="stable")].tolist()
     labels, action = policy.model.actions, ranked[0]
-    lowest, highest = limits_of(policy)
+    lowest, highest = limits_of(policy, belief)
     mean, low, high = np.clip(forecast(judge, known, action), lowest, highest).tolist()
     expected, *ends = (policy.model.oriented(value) for value in (mean, low, high))
     runner_up, second = (labels[ranked[1]], float(chances[ranked[1]])) if len(ranked) > 1 else (None, 0.0)
     chance = float(chances[action])
     confidence = confidence_of(chance)
     return Best(labels[action], chance, confidence, expected, min(ends), max(ends), runner_up, second)
-
-
-def limits_of(policy: Policy) -> tuple[float, float]:
-    """Return the lowest and the highest mean reward: those of the family, within the model's `reward_range`."""
-    limits = {"bernoulli": (0.0, 1.0), "poisson": (0.0, math.inf)}.get(policy.rewards.family, (-math.inf, math.inf))
-    lowest, highest = policy.model.reward_range or limits
-    return max(lowest, limits[0]), min(highest, limits[1])
 
 
 def chances_of_best(policy: Policy, belief: Belief) -> FloatArray:

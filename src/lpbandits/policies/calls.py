@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpbandits.kernels.calls import choose_with, flat, tell_with
+from lpbandits.policies.scale import usual_range
 from lpbandits.typing import IntArray
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ class Calls(NamedTuple):
     """Whether it may repeat one action for ever."""
     any_float: bool
     """Whether every float within ±MAX_ABS_VALUE is a valid reward as it is."""
+    usual: tuple[float, float]
+    """`usual_range` of the model."""
 
 
 def calls_of(policy: "Policy") -> Calls:
@@ -36,4 +39,5 @@ def calls_of(policy: "Policy") -> Calls:
         explores=policy.explore > 0.0,
         locks_in=not policy.rule.handles_repeats and not policy.explore,
         any_float=policy.rewards.family == "gaussian" and policy.feedback == "rewards" and not lower,
+        usual=usual_range(policy.model),
     )

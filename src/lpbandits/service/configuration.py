@@ -114,7 +114,7 @@ class Setup:
         for policy in (self.policy, self.holdout_policy):
             agent = Agent(policy, seed=self.seed)
             agent.decide()
-            agent.tell(policy.model.actions[0], 1.0)
+            agent._add(0, 1.0)  # `tell` compares it with the scale of the model
 
     def policy_for(self, *, holdout: bool) -> Policy:
         """Return the policy of a person."""

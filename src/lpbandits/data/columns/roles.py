@@ -1,6 +1,9 @@
 """Which column of a table holds the person, the action and the rating: by the user's word, or by name."""
 
+import csv
+import io
 import re
+import shlex
 from collections.abc import Collection, Iterable, Mapping
 
 from lpbandits import validate
@@ -21,6 +24,9 @@ KNOWN_NAMES = {
 
 WEAK_NAMES = {"rating": "pain|mood|symptom|severity|relief|fatigue|anxiety"}
 """Names that suggest a role if no column has a better one, as `pain` beside `outcome`; alone they may be actions."""
+
+SYMPTOMS = frozenset(("pain", "symptom", "severity", "fatigue", "anxiety"))
+"""Words of ratings of which low numbers are usually good: such a column is not guessed without a direction."""
 
 RANKS = ("rank", "ranking", "place", "position")
 """Names that suggest ranks. A rank column is never guessed: naming it (rank=…) confirms that 1 is best."""
@@ -137,6 +143,17 @@ def _unclear(table: Table, unclear: Mapping[str, list[str]]) -> InvalidInput:
     return InvalidInput(f"{', '.join(faults)}; its columns are {join(names)}: name {them} with {remedy}{hint}")
 
 
+def check_direction(table: Table, column: str) -> None:
+    """Raise if low numbers of a guessed column of ratings are usually good, as those of pain but not of pain relief."""
+    words = words_of(column)
+    if SYMPTOMS.intersection(words) and words[-1] != "relief":
+        option = shlex.quote(column)
+        raise InvalidInput(
+            f"the rating of {table.name} must have a direction, got column {column!r}; if low numbers are good, set "
+            f"lower_is_better=True (--lower-is-better); if high numbers are good, rating={column!r} (--rating {option})"
+        )
+
+
 def lacks(file: str, column: str, why: str) -> InvalidInput:
     """Return the error for a file without a column that other files have."""
     return InvalidInput(
@@ -153,6 +170,17 @@ def check_once(table: Table, index: int) -> int:
             f"{table.name} has two columns {name!r}, number {index + 1} and {second}; rename or remove one"
         )
     return index
+
+
+def shell_list(names: Iterable[str]) -> str:
+    """Return names as one word for a shell, as `--ignore` and `--columns` read it: separated by commas, as in CSV.
+
+    >>> print(shell_list(["tea", "age, years"]))
+    'tea,"age, years"'
+    """
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(list(names))
+    return shlex.quote(line.getvalue())
 
 
 def join(names: Iterable[str]) -> str:

@@ -1,12 +1,11 @@
 """Columns of a wide table that are probably not ratings: ages, ids, times, yes or no among ratings."""
 
 import re
-import shlex
 from collections.abc import Collection, Iterable
 
 import polars as pl
 
-from lpbandits.data.columns.roles import words_of
+from lpbandits.data.columns.roles import shell_list, words_of
 from lpbandits.errors import InvalidInput
 
 FACTS = (
@@ -171,6 +170,6 @@ def not_actions(table: str, columns: Iterable[str], why: str, actions: Collectio
     return InvalidInput(
         f"column{'' if one else 's'} {shown} of {table} {'is' if one else 'are'} probably not "
         f"{'an action' if one else 'actions'}: {why}; leave {'it' if one else 'them'} out with ignore=… "
-        f"(--ignore {shlex.quote(','.join(odd))}), or name the columns of all actions with columns=… "
-        f"(--columns {shlex.quote(','.join(kept[:2]))},…)"
+        f"(--ignore {shell_list(odd)}), or name the columns of all actions with columns=… "
+        f"(--columns {shell_list(kept[:2])},…)"
     )
