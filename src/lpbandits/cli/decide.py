@@ -85,12 +85,13 @@ def decide(
     """
     from lpbandits.decisions.files import decide_file
     from lpbandits.model import PreferenceModel
+    from lpbandits.people.covariates import has_covariates
     from lpbandits.policies.choose import choose_policy
 
     options.load_plugins(plugin)
     chosen_workers = options.workers_of(jobs, backend, address)
     loaded = PreferenceModel.load(model)
-    informed = people is not None and loaded.covariates is not None and loaded.covariates.factor > 0
+    informed = people is not None and has_covariates(people, loaded, person=person)
     settings: Json = {"rewards": rewards, "noise": noise, "rounds": rounds, "explore": explore}
     with notes():
         chosen = choose_policy(loaded, policy, **settings, states=prior is not None or informed)

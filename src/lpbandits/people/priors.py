@@ -76,11 +76,15 @@ class Priors:
         return priors
 
     def counts(self, people: pl.Series) -> tuple[int, int]:
-        """Return how many of `people` have priors here or in `others`, and how many people here are not among them."""
+        """Return how many of `people` have another prior than the model's, and how many people here are not among them.
+
+        A person without any known covariate has the model's prior.
+        """
         priors: Priors | None = self
         known = np.zeros(len(people), dtype=np.bool_)
         while priors is not None:
-            known |= places_of(people, priors.people) >= 0
+            places, informed = places_of(people, priors.people), (priors.rows != priors.default).any(axis=1)
+            known[places >= 0] |= informed[places[places >= 0]]
             priors = priors.others
         return int(known.sum()), int((places_of(self.people, people) < 0).sum())
 
