@@ -174,7 +174,7 @@ def decided(agent: "Agent", allowed: Sequence[Label] | None) -> Decision:
     )
     agent._decisions[decision.id] = decision
     if agent._locks_in and play in agent.belief.actions:
-        warn_of_lock_in(policy, decision.action, stacklevel=4)
+        warn_of_lock_in(policy, decision.action)
     return decision
 
 

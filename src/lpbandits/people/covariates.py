@@ -1,6 +1,5 @@
 """`CovariateTable`: what is known about people, by column, and the priors that a model derives from it."""
 
-import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ import polars as pl
 from lpbandits import validate
 from lpbandits.data.columns.cells import clipped, is_blank, is_text, number
 from lpbandits.data.tables import labels_as_series
-from lpbandits.errors import CovariateWarning, InvalidInput, translate_errors
+from lpbandits.errors import CovariateWarning, InvalidInput, translate_errors, warn_caller
 from lpbandits.model import PreferenceModel
 from lpbandits.model_parts.covariates import MISSING
 from lpbandits.people.priors import Priors
@@ -131,12 +130,11 @@ def covariate_priors(
     table = CovariateTable.read(source, kinds=kinds, person=person, decimal_comma=decimal_comma)
     missing = [validate.short_repr(name) for name in kinds if name not in (*table.kinds, *table.left_out)]
     if missing and table.kinds and model.covariates.factor > 0.0:
-        warnings.warn(
+        warn_caller(
             f"the table of people has no column {', '.join(missing)}; these covariates of the model count as missing",
             CovariateWarning,
-            stacklevel=4,
         )
-    model.covariates.warn_of_unknown(table.values, stacklevel=4)
+    model.covariates.warn_of_unknown(table.values)
     return table.priors(model)
 
 
