@@ -199,7 +199,9 @@ def test_forecasts_need_a_noise() -> None:
     assert choose_policy(plain, "lpbts").noise is None  # estimated from the rewards
 
 
-SEX = lpb.CovariateModel(["sex"], ["text"], [["f", "m"]], [0], [1], [0, 0], [[1.0, 0, 0], [0, 1.0, 0]], 0.5)
+SEX = lpb.CovariateModel(
+    *(["sex"], ["text"], [["f", "m"]], np.zeros(1), np.ones(1), np.zeros(2), np.eye(2, 3)), factor=0.5
+)
 KNOWING = lpb.PreferenceModel([[0, 1], [1, 0]], covariates=SEX)
 FITTED = lpb.PreferenceModel([[0, 1], [1, 0]], noise=15.0)
 NOBODY = lpb.Histories.from_arrays([1], [0], [1.0], KNOWING)
