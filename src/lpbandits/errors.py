@@ -12,7 +12,11 @@
         ├── UncompiledWarning a plug-in function runs as plain Python
         ├── StalledWarning    a Dask cluster is silent; the work waits for it
         ├── NoiseWarning      the noise that a policy is told contradicts the model's
+<<<<<<< HEAD
         ├── ScaleWarning      outcomes are on another scale than the log that the model was fitted to
+=======
+        ├── CovariateWarning  a covariate of a person, or its level, is not one of the model's
+>>>>>>> wt-b
         └── LockInWarning     a policy meant for actions that are given only once is used where actions repeat
 
 Messages have the form "name must be X, got Y; remedy". A call that raises leaves its object unchanged.
@@ -21,6 +25,8 @@ Messages have the form "name must be X, got Y; remedy". A call that raises leave
 import errno
 import functools
 import os
+import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -143,7 +149,7 @@ class ScaleWarning(UserWarning):
 
 
 class CovariateWarning(UserWarning):
-    """A person has a level of a covariate that the model does not know; it counts as missing.
+    """A person has a level of a covariate that the model does not know, or a table lacks one; it counts as missing.
 
     >>> from lpbandits import CovariateModel, PreferenceModel
     >>> import warnings
@@ -172,6 +178,22 @@ LIBRARIES = (
     *("zipfile", "zlib", "fastexcel"),
 )
 """Libraries whose own exceptions are converted to `ResourceError`."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside this package that called it: Python shows a warning once for each such line.
+
+    A fixed `stacklevel` would be right for only one of the public calls that lead here.
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    """Return whether a module is of this package, or one whose functions wrap those of this package."""
+    return module.partition(".")[0] == __name__.partition(".")[0] or module in ("contextlib", "functools")
 
 
 @contextmanager

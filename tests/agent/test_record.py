@@ -179,12 +179,20 @@ def test_a_decision_of_another_agent_is_refused() -> None:
     assert agent.to_json() == before
 
 
-def test_ids_are_functions_of_seed_person_and_asked() -> None:
-    policy = lpb.LpbTS(MODEL)
-    agents = [Agent(policy, seed=seed, person=person) for seed in (1, 2) for person in ("7", 7, "ann")]
+def test_ids_are_functions_of_policy_seed_person_and_asked() -> None:
+    policies = lpb.LpbTS(MODEL), lpb.LpbTS(MODEL).exploring(0.1), lpb.TS(MODEL)
+    agents = [Agent(p, seed=seed, person=person) for p in policies for seed in (1, 2) for person in ("7", 7, "ann")]
     ids = [agent.decide().id for agent in agents for _ in range(3)]
-    assert len(set(ids)) == 18
-    assert ids == [Agent(policy, seed=a.seed, person=a.person, asked=i).decide().id for a in agents for i in range(3)]
+    assert len(set(ids)) == 54
+    again = [Agent(a.policy, seed=a.seed, person=a.person, asked=i).decide().id for a in agents for i in range(3)]
+    assert ids == again
+
+
+def test_an_id_of_another_policy_is_refused() -> None:
+    agent, other = (Agent(policy, seed=7, person="ann") for policy in (lpb.LpbTS(MODEL), lpb.TS(MODEL)))
+    agent.decide()
+    with pytest.raises(InvalidInput, match="decision must be one that this agent made"):
+        agent.tell(reward=1.0, decision=other.decide().id)
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,39 @@ def test_a_table_of_people_must_have_a_covariate_of_the_model(tmp_path: Path) ->
 
 
 @pytest.mark.filterwarnings("ignore:the rule 'greedy'")
+def test_people_without_covariates_keep_the_policy_and_the_prior_of_the_model(tmp_path: Path) -> None:
+    model, history, people = (tmp_path / name for name in ("model.json", "history.csv", "people.csv"))
+    OLD.replace(evaluation={"best": "popular"}).save(model)
+    FRAME.write_csv(history)
+    arguments: list[Any] = ["decide", "--model", model, history, "--people", people]
+    for text, policy, n in (("user\n1\n2\n", "popular", 0), ("user,age,town\n1,30,x\n2,,y\n", "lpbts", 1)):
+        people.write_text(text)
+        content = json_output(*arguments)
+        assert (content["policy"], content["with_prior"]) == (policy, n)
+
+
+def test_renamed_covariates_are_refused_and_missing_ones_named(tmp_path: Path) -> None:
+    sites = lpb.CovariateModel(
+        *(["age", "site"], ["number", "text"], [[], ["A", "B"]], np.array([40.0, 0.0]), np.array([10.0, 1.0])),
+        intercepts=np.zeros(3),
+        coefficients=np.tile([[0.1], [0.2], [0.4]], 5),
+        factor=0.9,
+    )
+    model = MODEL.replace(covariates=sites)
+    model.save(tmp_path / "model.json")
+    FRAME.write_csv(tmp_path / "history.csv")
+    renamed = pl.DataFrame({"person": PEOPLE[:2], "Age": [30, 40], "Site": ["A", "B"]})
+    renamed.write_csv(tmp_path / "people.csv")
+    with pytest.raises(lpb.InvalidInput, match=r"covariates \(age, site\), got 'Age', 'Site' \(did you mean 'age'\?\)"):
+        by_library(FRAME, model, people=renamed)
+    arguments: list[Any] = ["decide", "--model", tmp_path / "model.json", tmp_path / "history.csv"]
+    assert "did you mean 'age'" in str(error_of(*arguments, "--people", tmp_path / "people.csv"))
+    with pytest.warns(lpb.CovariateWarning, match="no column 'site'") as caught:
+        by_library(FRAME, model, people=renamed.rename({"Age": "age"}).drop("Site"))
+    assert len(caught) == 1
+
+
+@pytest.mark.filterwarnings("ignore:the rule 'greedy'")
 def test_policies_without_states_refuse_priors_and_ignore_covariates(tmp_path: Path) -> None:
     model = OLD.replace(taste=taste_for(4))
     WIDE.write_csv(tmp_path / "priors.csv")

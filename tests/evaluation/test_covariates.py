@@ -43,6 +43,11 @@ def test_covariates_that_tell_the_state_help(helpful: lpb.Evaluation) -> None:
     content = helpful.to_dict()["covariates"]
     assert content["policy"] == "lpbts"
     assert content["gain"] == {"mean": gain.gain.mean, "low": gain.gain.low, "high": gain.gain.high}
+    assert gain.vs_popularity is not None
+    without = helpful.policies["lpbts"].vs_popularity.mean
+    assert gain.vs_popularity.mean == pytest.approx(without + gain.gain.mean, rel=1e-12)
+    assert content["vs_popularity"]["mean"] == gain.vs_popularity.mean
+    assert f"with them its gain over popularity is {gain.vs_popularity:+.3f}. The verdict compares" in gain.sentence
 
 
 def test_the_other_scores_do_not_depend_on_covariates(helpful: lpb.Evaluation) -> None:

@@ -65,6 +65,14 @@ SELECTED = "taste (selected on the development set)"
                 "did not beat popularity on the development set",
             ],
         ),
+        (
+            "popular",
+            (-0.1, -0.2, -0.05),
+            [
+                f"(of 1,589), {SELECTED} scores 0.100 [0.050, 0.200] below popularity in 20 rounds; ",
+                "; no policy is clearly better than popularity",
+            ],
+        ),
         ("popular", (0.02, None, None), ["scores +0.020 in 20 rounds, with too few people for an interval"]),
     ],
 )

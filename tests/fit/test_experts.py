@@ -48,7 +48,25 @@ def long_table() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["user", "item", "rank", "share"], orient="row")
 
 
-@pytest.mark.parametrize(("table", "layout"), [(text_table, "text"), (ranks_table, "rankings"), (long_table, "long")])
+def wide_table() -> pl.DataFrame:
+    rows = [("ann", 3.0, 1, 2, 2, 3), ("bo", 1.0, 2, 4, 3, 1)]
+    return pl.DataFrame(rows, schema=["rater", "share", "tea", "jam", "egg", "rye"], orient="row")
+
+
+def tiers_table() -> pl.DataFrame:
+    return ranks_table().rename({"Rank 1": "Tier 1", "rank_2": "tier2", "3": "tier_3", "4th": "group 4"})
+
+
+TABLES = [
+    (text_table, "text"),
+    (ranks_table, "rankings"),
+    (tiers_table, "rankings"),
+    (long_table, "long"),
+    (wide_table, "wide"),
+]
+
+
+@pytest.mark.parametrize(("table", "layout"), TABLES)
 @pytest.mark.parametrize("kind", ["frame", "csv", "semicolons", "csv.gz", "parquet", "xlsx"])
 def test_all_forms_of_a_table_give_the_same_model(table: Any, layout: str, kind: str, tmp_path: Path) -> None:
     frame = table()
@@ -217,7 +235,16 @@ def test_shares_all_have_a_percent_sign_or_none(bare: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        ({"expert": ["a"], "tea": [1], "jam": [2]}, "'expert', 'tea', 'jam'.*rank1"),
+        ({"expert": ["a"], "tea": [1], "jam": ["good"]}, "'expert', 'tea', 'jam'.*rank1"),
+        (
+            {"expert": ["a", "b"], "tea": [1, 2], "jam": ["2", "1st"]},
+            "row 2: rank of 'jam' must be a number, got '1st'",
+        ),
+        ({"expert": ["a", "b"], "tea": [1, 5], "jam": [2, 4]}, "row 2: ranks must be 1 for the best .*got '5, 4'"),
+        ({"expert": ["a", "b"], "tea": [1, 1], "jam": [2, None]}, "row 2: b does not rank 'jam'"),
+        ({"ordering": ["tea, jam", "tea, jam"]}, "2 problems: row 1: 'tea, jam' holds ',' but neither"),
+        ({"ordering": ["tea < jam", "jam > tea"]}, "1 problem: row 1: 'tea < jam' holds '<' but"),
+        ({"ordering": ["tea ≽ jam ≻ egg", "egg > tea > jam"]}, "1 problem: row 1: 'tea ≽ jam ≻ egg' holds ≽"),
         ({"action": ["tea"], "rank": [1]}, "none of experts"),
         ({"expert": ["a"], "name": ["b"], "ordering": ["tea"]}, "'expert' and 'name' .*rename"),
         ({"expert": [True], "ordering": ["tea > jam"]}, "'expert' .*got True"),

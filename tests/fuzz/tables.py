@@ -71,14 +71,16 @@ def wide_tables(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def expert_tables(draw: st.DrawFn) -> bytes:
-    """Draw delimited text with the orderings of experts in one of the three forms."""
-    form = draw(st.sampled_from(["expert,share,ordering", "name,rank1,rank2,rank3", "expert,action,rank,weight"]))
+    """Draw delimited text with the orderings of experts in one of the four forms."""
+    forms = ["expert,share,ordering", "name,rank1,rank2,rank3", "expert,action,rank,weight", "expert,tea,jam,7"]
+    form = draw(st.sampled_from(forms))
     header = form.split(",")
     actions = ["tea", "jam", "7"]
     cells = {
         "ordering": st.permutations(actions).map(" > ".join) | st.sampled_from(["tea=jam>7", "tea", ">", "=", "7>7"]),
         "rank": st.sampled_from(["1", "2", "2.5", "", "x"]),
         "action": st.sampled_from(actions),
+        **dict.fromkeys(actions, st.sampled_from(["1", "2", "3", "1.5", "", "x"])),
         **dict.fromkeys(("share", "weight"), st.sampled_from(["1", "20%", "0", "0,5"])),
     }
     rows = []

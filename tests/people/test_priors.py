@@ -68,6 +68,16 @@ def test_rounded_probabilities_are_rescaled_as_by_an_agent() -> None:
         assert lpb.Agent(lpb.LpbTS(many), seed=0, prior=rows[p]).prior.tolist() == read.rows[p].tolist()
 
 
+@pytest.mark.parametrize("busy", ["20%", " 20 % ", "0.2"])
+def test_percentages_are_probabilities(busy: str) -> None:
+    frame = pl.DataFrame({"person": ["ann"], "calm": ["10%"], "busy": [busy], "late": ["7e1%"]})
+    np.testing.assert_allclose(Priors.read(frame, MODEL).rows, ROWS[:1], rtol=1e-15)
+    long = pl.DataFrame({"person": ["ann"] * 3, "state": ["calm", "busy", "late"], "p": ["10%", busy, "70%"]})
+    np.testing.assert_allclose(Priors.read(long, MODEL).rows, ROWS[:1], rtol=1e-15)
+    comma = pl.DataFrame({"person": ["ann"], "calm": ["12,5%"], "busy": ["12,5 %"], "late": ["75%"]})
+    assert Priors.read(comma, MODEL, decimal_comma=True).rows.tolist() == [[0.125, 0.125, 0.75]]
+
+
 def changed(**columns: Any) -> dict[str, Any]:
     return {**WIDE, **columns}
 
@@ -82,6 +92,9 @@ LONG = {"person": ["ann", "ann"], "state": ["calm", "busy"], "p": [0.5, 0.5]}
         (changed(calm=[0.1, None]), r"row 2: 'calm' must be a probability"),
         (changed(calm=["0,1", "1"]), r"row 1: 'calm' must be a probability"),
         (changed(calm=[0.1, float("nan")]), r"row 2: 'calm' must be a probability"),
+        (changed(calm=[10, 100]), r"row 1: 'calm' must be .*or a percentage, got 10.*; write 0.1 or 10%"),
+        (changed(calm=["10%", "101%"]), r"row 2: 'calm' must be .*got '101%'"),
+        (changed(calm=["10%", "-1%"]), r"row 2: 'calm' must be .*got '-1%'"),
         (changed(calm=[-0.1, 1.0]), r"row 1: 'calm' must be a probability"),
         (changed(person=["ann", "ann"]), r"row 2: the person is in an earlier row"),
         (changed(person=["ann", None]), r"row 2: person is missing"),

@@ -197,3 +197,29 @@ def test_forecasts_need_a_noise() -> None:
     assert choose_policy(noisy, "ts").noise is None
     assert math.isnan(choose_policy(plain, "ts").noise or 0.0)
     assert choose_policy(plain, "lpbts").noise is None  # estimated from the rewards
+
+
+SEX = lpb.CovariateModel(
+    *(["sex"], ["text"], [["f", "m"]], np.zeros(1), np.ones(1), np.zeros(2), np.eye(2, 3)), factor=0.5
+)
+KNOWING = lpb.PreferenceModel([[0, 1], [1, 0]], covariates=SEX)
+FITTED = lpb.PreferenceModel([[0, 1], [1, 0]], noise=15.0)
+NOBODY = lpb.Histories.from_arrays([1], [0], [1.0], KNOWING)
+XS = pl.DataFrame({"person": [1], "sex": ["x"]})
+
+
+@pytest.mark.parametrize(
+    ("call", "category"),
+    [
+        (lambda: lpb.LpbTS(FITTED, noise=1.0), lpb.NoiseWarning),
+        (lambda: lpb.policy(FITTED, "lpbts", noise=1.0), lpb.NoiseWarning),
+        (lambda: lpb.LpbTS(KNOWING, noise=1.0).with_model(FITTED), lpb.NoiseWarning),
+        (lambda: KNOWING.prior_for({"sex": "x"}), lpb.CovariateWarning),
+        (lambda: lpb.Agent(lpb.LpbTS(KNOWING), seed=1, covariates={"sex": "x"}), lpb.CovariateWarning),
+        (lambda: lpb.decide(lpb.LpbTS(KNOWING), NOBODY, people=XS, seed=0), lpb.CovariateWarning),
+    ],
+)
+def test_warnings_point_to_the_line_of_the_caller(call: Callable[[], object], category: type[Warning]) -> None:
+    with pytest.warns(category) as caught:
+        call()
+    assert {one.filename for one in caught} == {__file__}

@@ -1,6 +1,7 @@
 """Policies for duels: equality with their slow twins, errors, and regret."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from lpbandits.errors import InvalidInput, NotSupported
 from lpbandits.kernels.random import gamma
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Policy, Setting, make_policy
+from lpbandits.policies.choose import choose_policy
 from lpbandits.simulation import rollout, simulate
 from lpbandits.views.tables import comparison
 from lpbandits.worlds import Population
@@ -136,6 +138,19 @@ def test_duels_can_be_retracted_and_repeated_ids_are_ignored(name: str) -> None:
     fewer = model_for(GAUSSIAN, m=1, k=2)
     newer, dropped = agent.with_model(fewer)
     assert (newer.outcomes, dropped) == ([(0, 1)], {2: 1})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_policies_for_duels_have_a_name_in_the_library_only(name: str) -> None:
+    model = model_for(GAUSSIAN)
+    assert lpb.policy(model, name, explore=0.01) == duel_policy(name, model).exploring(0.01)
+    assert len(lpb.Agent(lpb.policy(model, name), seed=1).ask_pair()) == 2
+    wrong: dict[str, Any] = {"noise": 1.0, "rewards": "bernoulli", "noise_known": True}
+    for option, value in wrong.items():
+        with pytest.raises(InvalidInput, match=f"{option} must be left out for {name}, which learns from duels"):
+            lpb.policy(model, name, **{option: value})
+    with pytest.raises(InvalidInput, match="learns from duels; choose one that learns from rewards"):
+        choose_policy(model, name)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "lpbts"])

@@ -85,6 +85,9 @@ def test_the_holdout_has_its_share_and_is_fixed(client: TestClient, policy: str)
         if one["holdout"]:
             expected = {"uniform": [0.25] * 4, "popular": [1.0, 0.0, 0.0, 0.0]}[policy]
             assert sorted(one["probabilities"].values(), reverse=True) == expected
+    for one in (next(one for one in first if one["holdout"] is holdout) for holdout in (True, False)):
+        answer = client.post(f"{path}/people/{one['person']}/outcomes", json={"decision": one["decision"], "reward": 1})
+        assert answer.json()["decision"] == one["decision"]
     assert client.put(path, json={"holdout": 0.9, "seed": 2}).status_code == 200
     second = client.post(f"{path}/decisions:batch", json={"items": items}).json()["decisions"]
     assert [one["holdout"] for one in second] == [one["holdout"] for one in first]

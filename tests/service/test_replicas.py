@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from lpbandits.agent.record import decision_id
 from lpbandits.errors import InvalidInput, LpbError
+from lpbandits.policies.choose import policy
 from lpbandits.service.api.app import create_app
 from lpbandits.service.errors import Conflict
 from lpbandits.service.requests.ask import Ask, AskItem
@@ -167,7 +168,8 @@ def test_a_commit_that_fails_leaves_no_configuration_behind(service: Service, mo
     changed = Configure("p", None, b"3", None, "configuration", {"seed": 2})
     assert service.writer.submit(changed).result().body["seed"] == 2
     decision = service.writer.submit(ask()).result().body["decision"]
-    assert decision == decision_id(MODEL.sha256, 2, "ann", 0)
+    sha256 = policy(MODEL, "lpbts").sha256
+    assert decision == decision_id(MODEL.sha256, sha256, 2, "ann", 0)
 
 
 def test_two_replicas_answer_the_same_request_alike(replicas: list[Service]) -> None:

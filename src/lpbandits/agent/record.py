@@ -34,8 +34,8 @@ class Decision(Shown):
     Attributes
     ----------
     id
-        Text that identifies it: eight digits of a hash of model, seed and person, and `asked`. Its outcome has the
-        same id.
+        Text that identifies it: eight digits of a hash of model, policy, seed and person, and `asked`. Its outcome has
+        the same id.
     action
         The recommended action; for duels the two actions.
     allowed
@@ -59,9 +59,9 @@ class Decision(Shown):
     >>> agent = Agent(LpbTS(model, noise=1.0), seed=7, person="alice")
     >>> decision = agent.decide()
     >>> decision.id, decision.action, decision.probability
-    ('210a3eb9-0', 'drug B', 0.5)
+    ('f98698f7-0', 'drug B', 0.5)
     >>> decision
-    <Decision 210a3eb9-0: drug B, P(played) 0.500>
+    <Decision f98698f7-0: drug B, P(played) 0.500>
     >>> decision.probabilities
     {'rest': 0.5, 'drug A': 0.0, 'drug B': 0.5}
     """
@@ -142,13 +142,13 @@ class DecisionRecord:
         return self.given is None
 
 
-def decision_id(model: str, seed: int, person: Label, asked: int) -> str:
-    """Return the id of a decision, by the hash of the model.
+def decision_id(model: str, policy: str, seed: int, person: Label, asked: int) -> str:
+    """Return the id of a decision, by the hashes of the model and of the policy's settings.
 
-    >>> decision_id("3f25", 7, "alice", 12)
-    '715943d4-12'
+    >>> decision_id("3f25", "9c01", 7, "alice", 12)
+    '9c66739f-12'
     """
-    return f"{hashlib.sha256(json.dumps([model, seed, person]).encode()).hexdigest()[:8]}-{asked}"
+    return f"{hashlib.sha256(json.dumps([model, policy, seed, person]).encode()).hexdigest()[:8]}-{asked}"
 
 
 def decided(agent: "Agent", allowed: Sequence[Label] | None) -> Decision:
@@ -159,7 +159,7 @@ def decided(agent: "Agent", allowed: Sequence[Label] | None) -> Decision:
     labels = policy.model.actions
     play = agent._choice(allowed)
     decision = Decision(
-        id=decision_id(policy.model.sha256, agent.seed, agent.person, asked),
+        id=decision_id(policy.model.sha256, policy.sha256, agent.seed, agent.person, asked),
         action=labels[play] if policy.feedback == "rewards" else (labels[play[0]], labels[play[1]]),
         allowed=labels if allowed is None else tuple(labels[i] for i in indices.tolist()),
         positive=positive,
@@ -174,7 +174,7 @@ def decided(agent: "Agent", allowed: Sequence[Label] | None) -> Decision:
     )
     agent._decisions[decision.id] = decision
     if agent._locks_in and play in agent.belief.actions:
-        warn_of_lock_in(policy, decision.action, stacklevel=4)
+        warn_of_lock_in(policy, decision.action)
     return decision
 
 
@@ -259,7 +259,7 @@ def _validated(content: Any) -> Json:
     seed, person = validate.as_seed(content["seed"]), validate.as_label(content["person"], "person")
     asked = validate.as_count(content["asked"], "asked", low=0, high=2**32 - 1)
     texts = {name: validate.as_text(content[name], name) for name in ("policy", "policy_sha256", "model_sha256")}
-    expected = decision_id(texts["model_sha256"], seed, person, asked)
+    expected = decision_id(texts["model_sha256"], texts["policy_sha256"], seed, person, asked)
     if not validate.is_exactly(content["id"], expected):
         raise validate.invalid("id", repr(expected), content["id"])
     allowed = validate.as_labels(validate.as_list(content["allowed"], "allowed", "actions"), name="allowed")

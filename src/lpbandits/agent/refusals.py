@@ -1,9 +1,8 @@
 """Errors and warnings of calls that a policy does not support, or not for long."""
 
-import warnings
 from typing import Never
 
-from lpbandits.errors import LockInWarning, NotSupported
+from lpbandits.errors import LockInWarning, NotSupported, warn_caller
 from lpbandits.policies import Policy
 
 
@@ -20,11 +19,10 @@ def only_rewards() -> Never:
     )
 
 
-def warn_of_lock_in(policy: Policy, action: object, *, stacklevel: int = 3) -> None:
+def warn_of_lock_in(policy: Policy, action: object) -> None:
     """Warn that a rule plays an action again, which it may do for ever."""
-    warnings.warn(
+    warn_caller(
         f"the rule '{policy.rule.kind}' plays {action!r} again and may never play another action; pass the actions not "
         "yet given: ask(allowed=…)",
         LockInWarning,
-        stacklevel=stacklevel,
     )

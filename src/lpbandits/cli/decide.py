@@ -86,11 +86,16 @@ def decide(
     from lpbandits.decisions.decide import informs
     from lpbandits.decisions.files import decide_file
     from lpbandits.model import PreferenceModel
+    from lpbandits.people.covariates import has_covariates
     from lpbandits.policies.choose import choose_policy
 
     options.load_plugins(plugin)
     chosen_workers = options.workers_of(jobs, backend, address)
     loaded = PreferenceModel.load(model)
+<<<<<<< HEAD
+=======
+    informed = people is not None and has_covariates(people, loaded, person=person)
+>>>>>>> wt-b
     settings: Json = {"rewards": rewards, "noise": noise, "rounds": rounds, "explore": explore}
     with notes():
         informed = people is not None and informs(people, loaded, person=person)

@@ -17,6 +17,7 @@ LAYOUTS = {
     "text": "one ordering per row",
     "rankings": "a column per rank",
     "long": "an expert, an action and its rank per row",
+    "wide": "a column per action with its ranks, 1 is best",
 }
 
 MAX_SHOWN = 12

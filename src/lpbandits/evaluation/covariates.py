@@ -40,15 +40,17 @@ def scores_with_covariates(
 
 def covariate_gain(results: Sequence[Result], person: IntArray, rounds: int, *, widen: float) -> CovariateGain:
     """Combine the splits; a person's difference is the mean over their splits."""
-    total, times, names = np.zeros(len(person)), np.zeros(len(person)), Counter[str]()
+    total, times, names = np.zeros((2, len(person))), np.zeros(len(person)), Counter[str]()
     for result in results:
         if result.with_covariates is not None:
             name, scores = result.with_covariates
             rows = np.searchsorted(person, result.replay.person)
-            total[rows] += differences(mean_scores(scores), mean_scores(result.scores[name]))
+            for i, other in enumerate((name, "popular")):
+                total[i, rows] += differences(mean_scores(scores), mean_scores(result.scores[other]))
             times[rows] += 1.0
             names[name] += 1
     if not names:
         return CovariateGain("", None, rounds)
     replayed = times > 0
-    return CovariateGain(names.most_common(1)[0][0], Gain.of(total[replayed] / times[replayed], widen=widen), rounds)
+    gain, vs_popularity = (Gain.of(one[replayed] / times[replayed], widen=widen) for one in total)
+    return CovariateGain(names.most_common(1)[0][0], gain, rounds, vs_popularity)

@@ -84,13 +84,15 @@ class CovariateGain:
     gain: Gain | None
     """None without a policy on states."""
     rounds: int
+    vs_popularity: Gain | None = None
+    """Gain of the policy with covariates over popularity; None without a policy on states."""
 
     @property
     def sentence(self) -> str:
-        """The result in one sentence.
+        """The result in words.
 
         >>> CovariateGain("lpb-ids", Gain(0.02, 0.01, 0.03), 20).sentence
-        'Covariates help: they change the score of lpb-ids by +0.020 [+0.010, +0.030] in 20 rounds.'
+        'Covariates help: they change the score of lpb-ids by +0.020 [+0.010, +0.030] in 20 rounds. The verdict ...
         """
         if self.gain is None:
             return "Covariates were not evaluated: no policy with states was."
@@ -98,7 +100,11 @@ class CovariateGain:
             return "Covariates change nothing: the fit found that they do not predict the states of held-out people."
         verb = {1: "help", 0: "make no clear difference", -1: "do harm"}[self.gain.sign]
         change = f"they change the score of {titled(self.policy)} by {self.gain:+.3f}"
-        return f"Covariates {verb}: {change} in {pluralize(self.rounds, 'round')}."
+        versus = (
+            "" if self.vs_popularity is None else f"; with them its gain over popularity is {self.vs_popularity:+.3f}"
+        )
+        about = "The verdict compares policies without covariates."
+        return f"Covariates {verb}: {change} in {pluralize(self.rounds, 'round')}{versus}. {about}"
 
     def to_dict(self) -> Json:
         """Return the gain as a JSON object."""

@@ -151,6 +151,9 @@ def sentence(
         what = "no policy is chosen over popularity" + (", but a recommender beats it" if ahead else "")
     else:
         what = "no policy is clearly better than popularity" + (", but a recommender is" if ahead else "")
+        if gain.sign < 0:
+            end = f"{what}: {'; '.join(ahead)}" if ahead else what
+            return f"{where}, {'; '.join([_not_better(subject, gain, within), *worse, end])}."
     return f"{where}, {what}: {'; '.join([_not_better(subject, gain, within), *ahead, *worse])}."
 
 
@@ -173,6 +176,8 @@ def _not_better(subject: str, gain: Gain, within: str) -> str:
     """Return the result of the selected policy, and whether a relevant gain is ruled out."""
     if gain.mean == gain.low == gain.high == 0.0:
         return f"{subject} gives each person the same score as popularity"
+    if gain.sign < 0 and gain.low is not None and gain.high is not None:
+        return f"{subject} scores {Gain(-gain.mean, -gain.high, -gain.low):.3f} below popularity {within}"
     text = f"{subject} scores {gain:+.3f} {within}"
     if gain.sign > 0:
         return f"{text}, but did not beat popularity on the development set"

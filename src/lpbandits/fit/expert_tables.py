@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from lpbandits import validate
@@ -22,9 +23,13 @@ SHARES = "share|weight|prior|probability"
 TEXTS = "ordering|order|preference|ranking"
 """Names of the columns of experts, their shares and their orderings, as `_named` returns them."""
 
+PLACE = re.compile(r"(?:(?:tier|group)[ _.#-]*)?([0-9]{1,4})")
+"""Names of the columns of ranks and tiers, beside `PLACES`."""
+
 FORMS = (
-    "give a column per rank (rank1, rank2, …); or a column 'ordering' with texts such as A > B = C > D; or the columns "
-    "expert, action and rank. Columns 'expert' and 'share' may be added"
+    "give a column per rank (rank1, rank2, …) or tier (tier1, …); or a column 'ordering' with texts such as A > B = "
+    "C > D; or the columns expert, action and rank; or a column per action that holds its ranks. Columns 'expert' and "
+    "'share' may be added"
 )
 
 
@@ -49,16 +54,31 @@ class Expert:
 
 
 def split_text(text: str) -> tuple[list[list[str]], list[str]]:
-    """Return the tiers of an ordering such as "A > B = C", and its problems.
+    """Return the tiers of an ordering such as "A > B = C" or "A ≻ B", and its problems.
 
     >>> split_text("tea > jam = egg"), split_text("tea > > egg")[1]
     (([['tea'], ['jam', 'egg']], []), ["'tea > > egg' lacks an action next to > or ="])
     """
-    tiers = [[label.strip() for label in part.split("=")] for part in text.split(">")]
+    tiers = [[label.strip() for label in part.split("=")] for part in re.split("[>≻]", text)]
     if all(label for tier in tiers for label in tier):
-        return tiers, []
+        foreign = re.search("[≽⪰≼⪯≺]", text)
+        remedy = "write > between an action and a worse one, and = between equal ones"
+        return ([], [f"{validate.short_repr(text)} holds {foreign[0]}; {remedy}"]) if foreign else (tiers, [])
     what = "lacks an action next to > or =" if text.strip() else "is blank; give an ordering such as A > B = C > D"
     return [[label for label in tier if label] for tier in tiers if any(tier)], [f"{validate.short_repr(text)} {what}"]
+
+
+def split_ordering(text: str) -> tuple[list[list[str]], list[str]]:
+    """Return the tiers of a whole ordering, and its problems: a list such as "A, B, C" is not one action.
+
+    >>> split_ordering("tea, jam, egg")[1]
+    ["'tea, jam, egg' holds ',' but neither > nor =; write > between an action and a worse one"]
+    """
+    tiers, problems = split_text(text)
+    if not problems and sum(map(len, tiers)) == 1 and (other := re.search(r"[,;|<→]", text)):
+        words = f"holds {other[0]!r} but neither > nor =; write > between an action and a worse one"
+        return [], [f"{validate.short_repr(text)} {words}"]
+    return tiers, problems
 
 
 def read_table(source: RatingsSource) -> tuple[str, str, list[Expert]]:
@@ -80,6 +100,8 @@ def read_table(source: RatingsSource) -> tuple[str, str, list[Expert]]:
         frame = table.columns(**roles).collect()
         blank = frame["blank"].to_list()
         cells = {role: [_text(table, roles[role], cell) for cell in frame[role].to_list()] for role in roles}
+        if layout == "wide" and not all(any(map(_is_number, cells[role])) for role in columns):
+            raise _unknown_columns(table)
         if layout == "long" and "name" not in cells:
             raise InvalidInput(f"{table.name} has columns of actions and ranks, but none of experts; {FORMS}")
         rows = [
@@ -90,8 +112,12 @@ def read_table(source: RatingsSource) -> tuple[str, str, list[Expert]]:
             for number, empty in enumerate(blank)
             if not empty and any(column[number] for column in cells.values())
         ]
-    experts = _long(rows) if layout == "long" else [_one(place, row) for place, row in rows]
-    return table.name, layout, experts
+    if layout == "long":
+        return table.name, layout, _long(rows)
+    if layout == "wide":
+        labels = {role: names[index] for role, index in columns.items()}
+        return table.name, layout, [_wide(place, row, labels) for place, row in rows]
+    return table.name, layout, [_one(place, row) for place, row in rows]
 
 
 def _named(column: str) -> str:
@@ -110,7 +136,7 @@ def _only(table: Table, pattern: str) -> int | None:
 
 
 def _layout(table: Table, others: Mapping[int, str]) -> tuple[str, dict[str, int]]:
-    """Return the layout, and its columns by role: "action" and "rank", "ordering", or ranks from "1" on."""
+    """Return the layout, and its columns by role: "action" and "rank", "ordering", ranks from "1" on, or "action 3"."""
     columns = list(others.values())
     actions, ranks = like(columns, "action"), [name for name in columns if _named(name) in RANKS]
     if len(actions) == 1 and len(ranks) == 1:
@@ -118,15 +144,21 @@ def _layout(table: Table, others: Mapping[int, str]) -> tuple[str, dict[str, int
         return "long", {"action": index[actions[0]], "rank": index[ranks[0]]}
     places = {}
     for i, name in others.items():
-        if match := re.fullmatch(r"([0-9]{1,4})", name) or PLACES.fullmatch(name.lower()):
+        if match := PLACE.fullmatch(name.lower()) or PLACES.fullmatch(name.lower()):
             places[int(match[1] or match[2])] = i
     if len(places) > 1 and sorted(places) == list(range(1, len(places) + 1)):
         return "rankings", {str(rank): places[rank] for rank in sorted(places)}
     texts = [i for i, name in others.items() if re.fullmatch(TEXTS, _named(name))]
     if len(texts) == 1 or len(others) == 1:
         return "text", {"ordering": texts[0] if texts else next(iter(others))}
+    if len(others) > 1:
+        return "wide", {f"action {i}": i for i in others}
+    raise _unknown_columns(table)
+
+
+def _unknown_columns(table: Table) -> InvalidInput:
     listed = ", ".join(repr(name) for name in table.names[:10])
-    raise InvalidInput(f"the columns of {table.name} ({listed}) are not those of a table of experts; {FORMS}")
+    return InvalidInput(f"the columns of {table.name} ({listed}) are not those of a table of experts; {FORMS}")
 
 
 def _text(table: Table, index: int, cell: Any) -> str:
@@ -170,7 +202,7 @@ def _labels(tiers: Sequence[Sequence[str]]) -> tuple[tuple[tuple[str, ...], ...]
 def _one(place: str, row: Mapping[str, str]) -> Expert:
     """Return the expert of a row with an ordering, or with one column per rank, where = separates equal actions."""
     if "ordering" in row:
-        split, problems = split_text(row["ordering"])
+        split, problems = split_ordering(row["ordering"])
     else:
         filled = [row[role] for role in row if role.isdigit() and row[role]]
         parts = [split_text(cell) for cell in filled]
@@ -182,6 +214,48 @@ def _one(place: str, row: Mapping[str, str]) -> Expert:
         split = [tier for tiers, _ in parts for tier in tiers]
     tiers, wrong = _labels(split)
     return _expert(place, row.get("name"), row.get("share"), tiers, [*problems, *wrong])
+
+
+def _wide(place: str, row: Mapping[str, str], labels: Mapping[str, str]) -> Expert:
+    """Return the expert of a row with the rank of each action; actions without a rank are not ranked."""
+    given = {label: row[role] for role, label in labels.items() if row[role]}
+    problems = [
+        f"rank of {label!r} must be a number, got {validate.short_repr(cell)}"
+        for label, cell in given.items()
+        if not _is_number(cell)
+    ]
+    tiers: list[list[str]] = []
+    if not problems:
+        ranked: dict[float, list[str]] = {}
+        for label, cell in given.items():
+            ranked.setdefault(float(cell), []).append(label)
+        tiers = [ranked[rank] for rank in sorted(ranked)]
+        if not _are_ranks([rank for rank in sorted(ranked) for _ in ranked[rank]]):
+            shown = validate.short_repr(", ".join(given.values()))
+            problems.append(f"ranks must be 1 for the best action, 2 for the next, …, got {shown}")
+    valid, wrong = _labels(tiers)
+    return _expert(place, row.get("name"), row.get("share"), valid, [*problems, *wrong])
+
+
+def _are_ranks(values: Sequence[float]) -> bool:
+    """Return whether sorted numbers are ranks, with ties in any of the usual ways; scores usually are not.
+
+    >>> [_are_ranks(values) for values in ([1, 1, 2], [1, 1, 3], [1.5, 1.5, 3], [2, 2, 3], [1, 2, 2, 3], [1, 3], [])]
+    [True, True, True, True, True, False, False]
+    """
+    kinds: tuple[list[float], ...] = ([], [], [], [])
+    for n, (_, group) in enumerate(groupby(values), start=1):
+        size, before = len(list(group)), len(kinds[0])
+        for kind, rank in zip(kinds, (n, before + 1, before + size, before + (size + 1) / 2), strict=True):
+            kind.extend([rank] * size)
+    return bool(values) and list(values) in kinds
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False
 
 
 def _expert(

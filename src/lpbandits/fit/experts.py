@@ -11,7 +11,7 @@ import numpy as np
 from lpbandits import validate
 from lpbandits.data.sources import RatingsSource
 from lpbandits.errors import InvalidInput, translate_errors
-from lpbandits.fit.expert_tables import Expert, read_table, split_text
+from lpbandits.fit.expert_tables import Expert, read_table, split_ordering
 from lpbandits.model import PreferenceModel
 from lpbandits.text import LINE, pluralize
 from lpbandits.typing import Json, Label
@@ -94,7 +94,7 @@ def _named(orderings: Mapping[str, Any], shares: Any) -> list[Expert]:
         tiers: Sequence[Sequence[Label]]
         problems: Sequence[str] = ()
         if isinstance(ordering, str):
-            tiers, problems = split_text(ordering)
+            tiers, problems = split_ordering(ordering)
         else:
             groups = validate.as_list(ordering, title, "actions and tiers")
             tiers = [list(part) if isinstance(part, list | tuple) else [part] for part in groups]

@@ -1,6 +1,5 @@
 """`CovariateModel`: the probability of each state given what is known about a person before the first outcome."""
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lpbandits import validate
-from lpbandits.errors import CovariateWarning, FileFormatError, InvalidInput
+from lpbandits.errors import CovariateWarning, FileFormatError, InvalidInput, warn_caller
 from lpbandits.typing import BoolArray, FloatArray, Json
 
 KINDS = ("number", "text")
@@ -154,7 +153,7 @@ class CovariateModel:
             known |= ~missing
         return np.ascontiguousarray(np.concatenate(parts, axis=1)), known
 
-    def warn_of_unknown(self, values: Mapping[str, Any], *, stacklevel: int) -> None:
+    def warn_of_unknown(self, values: Mapping[str, Any]) -> None:
         """Warn once of all levels in the columns `values` that the model does not list, if it uses covariates."""
         parts = []
         for name, kind, levels in zip(self.columns, self.kinds, self.levels, strict=True):
@@ -169,17 +168,16 @@ class CovariateModel:
                 near = validate.did_you_mean(next(iter(counts)), levels)
                 parts.append(f"{name} has {', '.join(shown)}{more}{near}")
         if parts:
-            warnings.warn(
+            warn_caller(
                 f"levels of covariates that the model does not know count as missing: {'; '.join(parts)}; correct "
                 "them, or fit the model again",
                 CovariateWarning,
-                stacklevel=stacklevel + 1,
             )
 
     def prior_for(self, covariates: Any, prior: FloatArray) -> FloatArray:
         """Return the probability of each state of one person; see `PreferenceModel.prior_for`."""
         values = {name: [value] for name, value in self.checked(covariates).items()}
-        self.warn_of_unknown(values, stacklevel=3)
+        self.warn_of_unknown(values)
         row: FloatArray = self.priors(values, 1, prior)[0]
         return row
 

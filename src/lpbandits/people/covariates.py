@@ -1,6 +1,6 @@
 """`CovariateTable`: what is known about people, by column, and the priors that a model derives from it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import polars as pl
 from lpbandits import validate
 from lpbandits.data.columns.cells import clipped, is_blank, is_text, number
 from lpbandits.data.tables import labels_as_series
-from lpbandits.errors import InvalidInput, translate_errors
+from lpbandits.errors import CovariateWarning, InvalidInput, translate_errors, warn_caller
 from lpbandits.model import PreferenceModel
 from lpbandits.model_parts.covariates import MISSING
 from lpbandits.people.priors import Priors
@@ -18,6 +18,9 @@ from lpbandits.people.tables import PeopleTable, number_remedy, open_people
 
 NEARLY_ALL = 0.9
 """Share of numbers from which on the other cells of a column are errors, and of dates for a column of dates."""
+
+MAX_SHOWN = 5
+"""Maximum number of columns that an error lists."""
 
 MAX_COVARIATES = 100
 """Maximum number of columns of covariates."""
@@ -56,10 +59,11 @@ class CovariateTable:
         """Read a path or a frame with one row per person.
 
         Without `kinds`, all columns are read: as numbers if all their cells are numbers or missing. Dates are left out.
-        With `kinds`, only these columns are read; those that the table lacks are left out.
+        With `kinds`, only these columns are read; those that the table lacks are left out. A table that has none of
+        them, but others, is refused.
         """
         with open_people(source, person=person) as table:
-            chosen = {name: i for name, i in table.others.items() if kinds is None or name in kinds}
+            chosen = table.others if kinds is None else _known_columns(table, kinds)
             if kinds is None and len(chosen) > MAX_COVARIATES:
                 raise InvalidInput(
                     f"{table.name} must have at most {MAX_COVARIATES} columns of covariates, got {len(chosen):,}; keep "
@@ -94,22 +98,59 @@ class CovariateTable:
         return Priors(self.people, rows, model.prior)
 
 
+def has_covariates(source: Any, model: PreferenceModel, *, person: str | None = None) -> bool:
+    """Return whether a table of people has a covariate by which a model derives priors.
+
+    >>> has_covariates(pl.DataFrame({"person": ["ann"], "age": [40]}), PreferenceModel([[0, 1], [1, 0]]))
+    False
+    """
+    if model.covariates is None or model.covariates.factor == 0.0:
+        return False
+    with open_people(source, person=person) as table:
+        return bool(_known_columns(table, model.covariates.columns))
+
+
 def covariate_priors(
     source: Any, model: PreferenceModel, *, person: str | None = None, decimal_comma: bool = False
 ) -> Priors:
-    """Return the priors of the people of a table by the model's covariates; warn once of levels that it lacks.
+    """Return the priors of the people of a table by the model's covariates.
+
+    Warn once of levels that the model lacks, and of columns that the table lacks.
 
     >>> from lpbandits import CovariateModel
     >>> sex = CovariateModel(["sex"], ["text"], [["f", "m"]], [0], [1], [0, 0], [[1.0, 0, 0], [0, 1.0, 0]], 0.5)
     >>> people = pl.DataFrame({"person": ["ann", "bo"], "sex": ["f", None]})
-    >>> covariate_priors(people, PreferenceModel([[0, 1], [1, 0]], covariates=sex)).rows.round(3).tolist()
+    >>> model = PreferenceModel([[0, 1], [1, 0]], covariates=sex)
+    >>> covariate_priors(people, model).of(people["person"]).round(3).tolist()
     [[0.616, 0.384], [0.5, 0.5]]
     """
-    kinds = {} if model.covariates is None else model.covariates.column_kinds
+    if model.covariates is None:
+        raise InvalidInput("the model must have covariates; fit it with a table of people (lpb fit --people)")
+    kinds = model.covariates.column_kinds
     table = CovariateTable.read(source, kinds=kinds, person=person, decimal_comma=decimal_comma)
-    if model.covariates is not None:
-        model.covariates.warn_of_unknown(table.values, stacklevel=4)
+    missing = [validate.short_repr(name) for name in kinds if name not in (*table.kinds, *table.left_out)]
+    if missing and table.kinds and model.covariates.factor > 0.0:
+        warn_caller(
+            f"the table of people has no column {', '.join(missing)}; these covariates of the model count as missing",
+            CovariateWarning,
+        )
+    model.covariates.warn_of_unknown(table.values)
     return table.priors(model)
+
+
+def _known_columns(table: PeopleTable, names: Collection[str]) -> dict[str, int]:
+    """Return the columns of a table that are among the covariates `names`; refuse one with other columns only."""
+    found = {name: i for name, i in table.others.items() if name in names}
+    if table.others and not found:
+        columns = list(table.others)[:MAX_COVARIATES]
+        near = next(filter(None, (validate.did_you_mean(name, names) for name in columns)), "")
+        more = ", …" if len(table.others) > MAX_SHOWN else ""
+        raise InvalidInput(
+            f"{table.name} must have a column of the model's covariates ({', '.join(names)}), got "
+            f"{', '.join(map(validate.short_repr, columns[:MAX_SHOWN]))}{more}{near}; rename the columns, or give the "
+            "column of people alone"
+        )
+    return found
 
 
 def as_covariates(source: Any) -> CovariateTable:

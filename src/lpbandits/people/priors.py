@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from lpbandits.data.columns.cells import number
+from lpbandits.data.columns.cells import clipped, is_text, number
 from lpbandits.data.columns.roles import words_of
 from lpbandits.data.tables import labels_as_series
 from lpbandits.errors import InvalidInput, translate_errors
@@ -16,7 +16,7 @@ from lpbandits.model_fields import as_personal_prior, rescaled
 from lpbandits.people.tables import PeopleTable, number_remedy, open_people, places_of
 from lpbandits.text import pluralize
 from lpbandits.typing import FloatArray
-from lpbandits.validate import as_label
+from lpbandits.validate import as_label, short_repr
 
 PROBABILITIES = ("probability", "prob", "p", "prior", "share")
 """Names of the column of probabilities in a table with one state per row."""
@@ -76,11 +76,15 @@ class Priors:
         return priors
 
     def counts(self, people: pl.Series) -> tuple[int, int]:
-        """Return how many of `people` have priors here or in `others`, and how many people here are not among them."""
+        """Return how many of `people` have another prior than the model's, and how many people here are not among them.
+
+        A person without any known covariate has the model's prior.
+        """
         priors: Priors | None = self
         known = np.zeros(len(people), dtype=np.bool_)
         while priors is not None:
-            known |= places_of(people, priors.people) >= 0
+            places, informed = places_of(people, priors.people), (priors.rows != priors.default).any(axis=1)
+            known[places >= 0] |= informed[places[places >= 0]]
             priors = priors.others
         return int(known.sum()), int((places_of(self.people, people) < 0).sum())
 
@@ -137,13 +141,25 @@ def _by_row(
 
 
 def _probability(frame: pl.DataFrame, table: PeopleTable, key: str, name: str, *, decimal_comma: bool) -> FloatArray:
-    """Return a column as probabilities."""
-    value = number(pl.col(key), frame.schema[key], decimal_comma=decimal_comma)
+    """Return a column of probabilities or percentages, such as 50%, as probabilities."""
+    dtype, cell = frame.schema[key], pl.col(key)
+    value = number(cell, dtype, decimal_comma=decimal_comma)
+    if is_text(dtype):
+        text = clipped(cell).str.strip_chars()
+        share = number(text.str.strip_suffix("%").str.strip_chars(), pl.String(), decimal_comma=decimal_comma) / 100.0
+        value = pl.when(text.str.ends_with("%")).then(share).otherwise(value)
     wrong = ~value.is_between(0.0, 1.0).fill_null(False)
-    first = frame.filter(wrong)[key].head(1).to_list()
-    hint = number_remedy(first[0]) if first else ""
-    table.check(frame, wrong, f"{name!r} must be a probability from 0 to 1", hint or "correct or remove the row")
-    column: FloatArray = frame.select(value)[key].to_numpy().astype(np.float64)
+    first = frame.filter(wrong).select(key, value=value).head(1).rows()
+    what, remedy = f"{name!r} must be a probability from 0 to 1 or a percentage", "correct or remove the row"
+    if first:
+        given, read = first[0]
+        if given is not None:
+            what += f", got {short_repr(given)}"
+        remedy = number_remedy(given) or remedy
+        if read is not None and 1.0 < read <= 100.0:
+            remedy = f"write {read / 100.0:g} or {read:g}%"
+    table.check(frame, wrong, what, remedy)
+    column: FloatArray = frame.select(value=value)["value"].to_numpy().astype(np.float64)
     return column
 
 

@@ -1,9 +1,7 @@
 """What a policy assumes of rewards: its arguments, else what the model knows of them."""
 
-import warnings
-
 from lpbandits import validate
-from lpbandits.errors import NoiseWarning
+from lpbandits.errors import NoiseWarning, warn_caller
 from lpbandits.model import PreferenceModel, as_model
 from lpbandits.policies.base import Evidence
 from lpbandits.rewards import GUESS_WEIGHT, MIN_NOISE, Rewards
@@ -69,9 +67,8 @@ def warn_of_noise(rewards: Rewards, model: PreferenceModel) -> None:
     if rewards.family != "gaussian" or not noise or not of_model:
         return
     if not 1 / CONTRADICTION <= noise / of_model <= CONTRADICTION:
-        warnings.warn(
+        warn_caller(
             f"noise is {noise:g}, but that of the log that the model was fitted to is {of_model:g}; leave noise out to "
             "use the model's, or give rewards on the scale of the log",
             NoiseWarning,
-            stacklevel=5,  # the caller of a policy's class
         )

@@ -35,7 +35,7 @@ def policy(
     first: str = "prior",
     explore: float = 0.0,
 ) -> Policy:
-    """Return a registered policy over a model, as `lpb decide --policy` does.
+    """Return a registered policy over a model, as `lpb decide --policy` does; policies for duels, too.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def policy(
         if the model has a taste model, else "lpbts".
     rewards
         "gaussian", "bernoulli" or "poisson"; or `Rewards(…)`, in place of `noise` and `noise_known`. By default the
-        model's, else Gaussian.
+        model's, else Gaussian. Policies for duels take neither rewards nor a noise.
     noise
         Standard deviation of Gaussian rewards. By default the model's noise is a first guess, which each person's
         rewards correct; without one, the noise is estimated from the person's rewards.
@@ -77,6 +77,7 @@ def policy(
         rounds=rounds,
         first=first,
         explore=explore,
+        duels=True,
     )
     return chosen.policy
 
@@ -92,10 +93,12 @@ def choose_policy(
     first: str = "prior",
     explore: float = 0.0,
     states: bool = False,
+    duels: bool = False,
 ) -> Chosen:
-    """Choose and build a policy that learns from rewards; the arguments are those of `policy`.
+    """Choose and build a policy that learns from rewards, or with `duels` also one for duels.
 
-    With `states`, "auto" chooses a policy that has a posterior over states, as priors of people need.
+    The other arguments are those of `policy`. With `states`, "auto" chooses a policy that has a posterior over states,
+    as priors of people need.
 
     >>> model = PreferenceModel([[0, 1], [1, 0]], evaluation={"best": "ts"})
     >>> choose_policy(model)[1:3]
@@ -113,7 +116,9 @@ def choose_policy(
         raise InvalidInput(
             f"policy is {name!r}, which exists only in evaluations (lpb evaluate); choose another: lpb policies"
         )
-    if entry_of(name).feedback != "rewards":
+    if entry_of(name).feedback == "duels":
+        if duels:
+            return _for_duels(model, name, explore, rewards=rewards, noise=noise, noise_known=noise_known)
         raise InvalidInput(f"policy {name!r} learns from duels; choose one that learns from rewards, such as lpbts")
     if name == "lpb-horizon" and rounds is None:
         raise InvalidInput(
@@ -127,6 +132,15 @@ def choose_policy(
     told = noise is not None or isinstance(rewards, Rewards) or (model.noise and assumed.family == "gaussian")
     unknown = not told and chosen.rewards.noise_known and not chosen.evidence.predictive
     return Chosen(chosen.exploring(explore) if explore else chosen, name, why, math.nan if unknown else None)
+
+
+def _for_duels(model: PreferenceModel, name: str, explore: float, **rewards: Any) -> Chosen:
+    """Build a policy that learns from duels, for which there are no rewards to describe."""
+    for option, value in rewards.items():
+        if value is not None:
+            raise validate.invalid(option, f"left out for {name}, which learns from duels", value)
+    chosen = make_policy(name, Setting(model, Rewards()))
+    return Chosen(chosen.exploring(explore) if explore else chosen, name, "requested", None)
 
 
 def _best_for(model: PreferenceModel) -> tuple[str, str]:

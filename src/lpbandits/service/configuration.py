@@ -10,7 +10,7 @@ from lpbandits import validate
 from lpbandits.agent import Agent
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Policy
-from lpbandits.policies.choose import policy as policy_of
+from lpbandits.policies.choose import choose_policy
 from lpbandits.service.errors import Conflict
 from lpbandits.service.store import schema
 from lpbandits.typing import Json
@@ -101,13 +101,15 @@ class Setup:
     @cached_property
     def policy(self) -> Policy:
         """The policy of people outside the holdout."""
-        return policy_of(self.model, self.configuration.policy, **(self.configuration.settings or {}))
+        settings = self.configuration.settings or {}
+        return choose_policy(self.model, self.configuration.policy, **settings).policy
 
     @cached_property
     def holdout_policy(self) -> Policy:
         """The policy of the holdout; it has the same minimum probability of each action."""
         settings = self.configuration.settings or {}
-        return policy_of(self.model, self.configuration.holdout_policy, explore=settings.get("explore", 0.0))
+        explore = settings.get("explore", 0.0)
+        return choose_policy(self.model, self.configuration.holdout_policy, explore=explore).policy
 
     def warm_up(self) -> None:
         """Compile what the first decision would wait for."""

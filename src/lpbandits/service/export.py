@@ -89,7 +89,8 @@ class Exporter:
         decisions = []
         for row in self._rows(schema.decisions, within):
             setup, person = self._setup(row.version), people[row.person_id]
-            ids[row.person_id, row.asked] = decision = id_of_decision(setup, person.label, row.asked)
+            decision = id_of_decision(setup, person.label, row.asked, holdout=person.holdout)
+            ids[row.person_id, row.asked] = decision
             action = self._label(row.action)
             about = setup.configuration
             policy = about.holdout_policy if person.holdout else about.policy

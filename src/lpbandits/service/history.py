@@ -141,9 +141,10 @@ def returned_action(row: Fact) -> Label:
     return label
 
 
-def id_of_decision(setup: Setup, label: str, asked: int) -> str:
+def id_of_decision(setup: Setup, label: str, asked: int, *, holdout: bool) -> str:
     """Return the id of a decision."""
-    return decision_id(setup.model.sha256, setup.seed, label, asked)
+    policy = setup.policy_for(holdout=holdout)
+    return decision_id(setup.model.sha256, policy.sha256, setup.seed, label, asked)
 
 
 def id_of_outcome(person_id: int, n: int) -> str:

@@ -136,7 +136,8 @@ class Replay:
         if name != "decisions":
             return str(fact["n"])
         try:
-            return f"{fact['n']} (id {id_of_decision(self.setup_of(fact['version']), self.label, fact['asked'])})"
+            setup = self.setup_of(fact["version"])
+            return f"{fact['n']} (id {id_of_decision(setup, self.label, fact['asked'], holdout=self.holdout)})"
         except (LpbError, *CONVERSION_ERRORS):
             return str(fact["n"])
 

@@ -145,7 +145,7 @@ def history_json(service: Service, sql: Connection, project: Project, person: Pe
         out.append((row["n"], {"kind": "start", **start, "at": time_text(row["at"])}))
     for row in history.decisions:
         setup = service.setups.get(sql, project.id, row["version"])
-        ids[row["asked"]] = id_of_decision(setup, person.label, row["asked"])
+        ids[row["asked"]] = id_of_decision(setup, person.label, row["asked"], holdout=person.holdout)
         made = decision_json(setup, person, row)
         out.append(
             (row["n"], {"kind": "decision", **made, "returned": returned_action(row), "version": row["version"]})

@@ -124,7 +124,7 @@ def decision_json(setup: Setup, person: Person, row: Fact, known_id: str | None 
     positive = None if row["positive"] is None else dict(json.loads(row["positive"]))
     action = json.loads(row["action"])
     return {
-        "decision": known_id or id_of_decision(setup, person.label, row["asked"]),
+        "decision": known_id or id_of_decision(setup, person.label, row["asked"], holdout=person.holdout),
         "person": person.label,
         "action": returned_action(row),
         "recommended": action,

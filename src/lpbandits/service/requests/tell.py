@@ -130,7 +130,9 @@ def outcome_json(unit: Unit, project: Project, person: Person, row: Fact) -> Jso
     if row["asked"] is not None:
         made = unit.decision(person, row["asked"])
         assert made is not None  # noqa: S101 - an outcome is only accepted for a decision that is stored
-        decision = id_of_decision(unit.setup(project.id, made["version"]), person.label, row["asked"])
+        decision = id_of_decision(
+            unit.setup(project.id, made["version"]), person.label, row["asked"], holdout=person.holdout
+        )
     return {
         "outcome": id_of_outcome(person.id, row["n"]),
         "person": person.label,
@@ -146,7 +148,7 @@ def _decision(unit: Unit, project: Project, person: Person | None, item: TellIte
     row = None if person is None or item.asked is None else unit.decision(person, item.asked)
     if person is not None and row is not None:
         setup = unit.setup(project.id, row["version"])
-        if id_of_decision(setup, person.label, row["asked"]) == item.decision:
+        if id_of_decision(setup, person.label, row["asked"], holdout=person.holdout) == item.decision:
             return row
     raise NotFound(
         f"decision {item.decision!r} of person {item.person!r} does not exist; without its id, give the action instead"
