@@ -12,11 +12,8 @@
         ├── UncompiledWarning a plug-in function runs as plain Python
         ├── StalledWarning    a Dask cluster is silent; the work waits for it
         ├── NoiseWarning      the noise that a policy is told contradicts the model's
-<<<<<<< HEAD
         ├── ScaleWarning      outcomes are on another scale than the log that the model was fitted to
-=======
         ├── CovariateWarning  a covariate of a person, or its level, is not one of the model's
->>>>>>> wt-b
         └── LockInWarning     a policy meant for actions that are given only once is used where actions repeat
 
 Messages have the form "name must be X, got Y; remedy". A call that raises leaves its object unchanged.

@@ -92,10 +92,7 @@ def decide(
     options.load_plugins(plugin)
     chosen_workers = options.workers_of(jobs, backend, address)
     loaded = PreferenceModel.load(model)
-<<<<<<< HEAD
-=======
     informed = people is not None and has_covariates(people, loaded, person=person)
->>>>>>> wt-b
     settings: Json = {"rewards": rewards, "noise": noise, "rounds": rounds, "explore": explore}
     with notes():
         informed = people is not None and informs(people, loaded, person=person)
