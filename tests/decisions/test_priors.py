@@ -62,44 +62,8 @@ def test_covariates_of_the_people_give_their_priors(tmp_path: Path) -> None:
 @pytest.mark.parametrize("model", [MODEL, OLD.replace(covariates=None), OLD])
 def test_a_list_of_people_without_covariates_changes_no_decision(tmp_path: Path, model: lpb.PreferenceModel) -> None:
     (tmp_path / "people.csv").write_text("person\n" + "\n".join(map(str, PEOPLE)) + "\n")
-    decisions, summary = by_file(tmp_path, FRAME, model, people=tmp_path / "people.csv")
+    decisions, _ = by_file(tmp_path, FRAME, model, people=tmp_path / "people.csv")
     assert decisions.equals(by_library(FRAME, model))
-    assert summary.with_prior == 0
-
-
-def test_a_list_of_people_does_not_change_the_policy(tmp_path: Path) -> None:
-    """The policy of the model is taste, which has no states; a list of people gives no priors that need them."""
-    model, history, people = (tmp_path / name for name in ("model.json", "history.csv", "people.csv"))
-    OLD.replace(taste=taste_for(4)).save(model)
-    FRAME.write_csv(history)
-    arguments: list[Any] = ["decide", "--model", model, history, "--exclude-seen", "--people", people]
-    for text, policy, counted in (("person", "taste", 0), ("person,age", "lpbts", len(PEOPLE))):
-        people.write_text(f"{text}\n" + "".join(f"{n}{',40' * text.count(',')}\n" for n in PEOPLE))
-        content = json_output(*arguments)
-        assert (content["policy"], content["with_prior"]) == (policy, counted)
-
-
-def test_a_table_of_people_must_have_a_covariate_of_the_model(tmp_path: Path) -> None:
-    assert OLD.covariates is not None
-    (tmp_path / "people.csv").write_text("person,Age,site\n1,40,A\n")
-    with pytest.raises(lpb.InvalidInput, match=r"'Age', 'site' \(did you mean 'age'\?\); rename"):
-        by_file(tmp_path, FRAME, OLD, people=tmp_path / "people.csv")
-    with pytest.raises(lpb.InvalidInput, match=r"must have a covariate of the model \('age'\)"):
-        by_library(FRAME, OLD, people=pl.DataFrame({"person": PEOPLE, "site": "A"}))
-    two = lpb.CovariateModel(
-        *(["age", "sex"], ["number", "text"], [[], ["f", "m"]], [40, 0], [10, 1], [0, 0, 0]),
-        *([[1.0, 0, 0, 0, 0], [0.0] * 5, [0.0] * 5], 0.5),
-    )
-    ages = pl.DataFrame({"person": PEOPLE, "age": [40] * len(PEOPLE)})
-    with pytest.warns(lpb.CovariateWarning, match="lacks 'sex' of the covariates") as caught:
-        by_library(FRAME, OLD.replace(covariates=two), people=ages)
-    assert len(caught) == 1
-    model, history, people = (tmp_path / name for name in ("model.json", "history.csv", "people.csv"))
-    OLD.replace(covariates=two).save(model)
-    FRAME.write_csv(history)
-    ages.write_csv(people)
-    result = CliRunner().invoke(app, ["decide", "--model", str(model), str(history), "--people", str(people)])
-    assert result.stderr.count("note: people.csv lacks 'sex' of the covariates") == 1
 
 
 @pytest.mark.filterwarnings("ignore:the rule 'greedy'")

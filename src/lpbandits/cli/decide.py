@@ -34,8 +34,8 @@ def decide(
     ),
     people: Path | None = typer.Option(
         None,
-        help="Table of the people to decide for, with or without a history; its covariates of the model, if there "
-        "are any, give each person's prior. Default: all people of the history.",
+        help="Table of the people to decide for, with or without a history; its covariates, if the model has any, "
+        "give each person's prior. Default: all people of the history.",
     ),
     prior: Path | None = typer.Option(
         None,
@@ -83,7 +83,6 @@ def decide(
 
     Example: `lpb decide --model model.json history.parquet --exclude-seen --out decisions.parquet`
     """
-    from lpbandits.decisions.decide import informs
     from lpbandits.decisions.files import decide_file
     from lpbandits.model import PreferenceModel
     from lpbandits.people.covariates import has_covariates
@@ -95,7 +94,6 @@ def decide(
     informed = people is not None and has_covariates(people, loaded, person=person)
     settings: Json = {"rewards": rewards, "noise": noise, "rounds": rounds, "explore": explore}
     with notes():
-        informed = people is not None and informs(people, loaded, person=person)
         chosen = choose_policy(loaded, policy, **settings, states=prior is not None or informed)
     if policy == "auto" and not as_json:
         typer.echo(f"note: policy {chosen.name}: {display(chosen.why, None)}", err=True)
@@ -110,7 +108,6 @@ def decide(
             allowed=allowed,
             exclude_seen=exclude_seen,
             people=people,
-            informed=informed,
             prior=prior,
             unknown=unknown,
             escape_formulas=escape_formulas,

@@ -1,6 +1,5 @@
 """`decide`: the next action for many people."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,21 +8,19 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.data.columns.roles import join
 from lpbandits.data.histories import Histories
 from lpbandits.data.ratings import Ratings
 from lpbandits.data.tables import labels_as_series
 from lpbandits.decisions.engine import Engine
 from lpbandits.decisions.kernels.allowance import NO_ACTIONS, NO_PRIORS, DecisionBatch
 from lpbandits.decisions.kernels.deciding import Output
-from lpbandits.errors import CovariateWarning, InvalidInput, check_fork, translate_errors
+from lpbandits.errors import InvalidInput, check_fork, translate_errors
 from lpbandits.io.frames import to_pandas
 from lpbandits.model import PreferenceModel
 from lpbandits.notebook import Shown
 from lpbandits.parallel import Workers
 from lpbandits.people.covariates import covariate_priors
 from lpbandits.people.priors import Priors
-from lpbandits.people.tables import open_people
 from lpbandits.policies import Policy
 from lpbandits.policies.base import require_latent
 from lpbandits.progress import Progress
@@ -149,8 +146,6 @@ def decide(
     past = _as_histories(histories, policy.model)
     common, starts, sets = _allowed_actions(policy, allowed, past.people)
     engine = Engine(policy, common, validate.as_flag(exclude_seen, "exclude_seen"), validate.as_seed(seed))
-    if people is not None:
-        informs(people, policy.model)
     known = personal_priors(policy, prior, people)
     rows = NO_PRIORS if known is None else known.of(labels_as_series("person", past.people))
     batch = DecisionBatch(past.offsets, past.action, past.reward, addresses_of(past.people), starts, sets, rows)
@@ -171,39 +166,6 @@ def personal_priors(policy: Policy, prior: Any, people: Any, **reading: Any) -> 
             require_latent(policy, f"a table of {name}")
             known = read(source, policy.model, **reading).over(known)
     return known
-
-
-def informs(people: Any, model: PreferenceModel, *, person: str | None = None) -> bool:
-    """Return whether a table of people gives priors; a list of people only does not. Unknown columns are an error.
-
-    Warn of covariates of the model that the table lacks.
-
-    >>> from lpbandits import CovariateModel
-    >>> sex = CovariateModel(["sex"], ["text"], [["f", "m"]], [0], [1], [0, 0], [[1.0, 0, 0], [0, 1.0, 0]], 0.5)
-    >>> model = PreferenceModel([[0, 1], [1, 0]], covariates=sex)
-    >>> [informs(pl.DataFrame({"person": ["ann"], **more}), model) for more in ({"sex": "f"}, {})]
-    [True, False]
-    """
-    if model.covariates is None or model.covariates.factor == 0.0:
-        return False
-    columns = model.covariates.columns
-    with open_people(people, person=person) as table:
-        others, name = list(table.others), table.name
-    missing = [column for column in columns if column not in others]
-    if others and len(missing) == len(columns):
-        near = next(filter(None, (validate.did_you_mean(other, columns) for other in others)), "")
-        raise InvalidInput(
-            f"{name} must have a covariate of the model ({join(columns)}), got the columns {join(others)}{near}; "
-            "rename them as in the table of the fit, or keep only the people to decide without covariates"
-        )
-    if others and missing:
-        warnings.warn(
-            f"{name} lacks {join(missing)} of the covariates of the model, which counts as missing for everyone; add "
-            "or rename the column",
-            CovariateWarning,
-            stacklevel=5,
-        )
-    return bool(others)
 
 
 def decision_table(people: pl.Series, decisions: Decisions | Output, model: PreferenceModel) -> pl.DataFrame:

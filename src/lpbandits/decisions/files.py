@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from lpbandits import validate
-from lpbandits.decisions.decide import decision_table, informs, personal_priors
+from lpbandits.decisions.decide import decision_table, personal_priors
 from lpbandits.decisions.engine import Engine
 from lpbandits.decisions.inputs import OUTCOMES_PER_BATCH, AllowedActions, open_history
 from lpbandits.decisions.kernels.deciding import Output
@@ -73,7 +73,6 @@ def decide_file(
     allowed: str | Path | None = None,
     exclude_seen: bool = False,
     people: str | Path | None = None,
-    informed: bool | None = None,
     prior: str | Path | None = None,
     unknown: str = "error",
     escape_formulas: bool = False,
@@ -86,11 +85,11 @@ def decide_file(
     """Decide for all people of a table of outcomes, as `decide` does, and write one row per person to `out`.
 
     People are in the order of their first row. With a table of `people`, only those are decided for; the ones without a
-    history come last; if that table has covariates of the model, these give the people's priors (`informed`, by default
-    `informs(people, model)`), unless the table `prior` does. People are decided for in batches of about `rows`
-    outcomes; the outcomes of a person are never split. The outcomes of 16 batches are in memory at a time, and a larger
-    history is read once per 16 batches. The batch size does not change a decision or the order. `reading` has fields of
-    `ReadOptions`, such as the layout; `escape_formulas` is that of `write_stream`.
+    history come last; if that table has covariates of the model, these give the people's priors, unless the table
+    `prior` does. People are decided for in batches of about `rows` outcomes; the outcomes of a person are never split.
+    The outcomes of 16 batches are in memory at a time, and a larger history is read once per 16 batches. The batch size
+    does not change a decision or the order. `reading` has fields of `ReadOptions`, such as the layout;
+    `escape_formulas` is that of `write_stream`.
     """
     started = time.perf_counter()
     path = None if out is None else check_table_path(out, "--out")
@@ -103,11 +102,8 @@ def decide_file(
     engine = Engine(chosen.policy, limits.common, exclude_seen, seed, chosen.noise)
     tables = {name: value for name, value in (reading or {}).items() if name in ("person", "decimal_comma")}
     wanted = None if people is None else read_people(people, person=tables.get("person"))
-    if informed is None:
-        informed = people is not None and informs(people, model, person=tables.get("person"))
-    known = personal_priors(
-        chosen.policy, prior, people if informed and chosen.policy.evidence.latent else None, **tables
-    )
+    uses_covariates = model.covariates is not None and model.covariates.factor > 0.0 and chosen.policy.evidence.latent
+    known = personal_priors(chosen.policy, prior, people if uses_covariates else None, **tables)
     done, without_history, pending, probability_sum, n_probabilities = 0, 0, 0, 0.0, 0
     counts = np.zeros(model.n_actions, dtype=np.int64)
     with (
