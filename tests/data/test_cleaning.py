@@ -212,3 +212,31 @@ def test_ranks_have_one_direction(options: Any) -> None:
 def test_invalid_settings_raise(options: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         lpb.read_ratings(PAIN, **options)
+
+
+@pytest.mark.parametrize(
+    ("extra", "also"), [(1, ""), (3, ", also line 6, line 7"), (7, ", also line 6, line 7, line 8, line 9, …")]
+)
+def test_lines_with_too_many_fields_are_counted(extra: int, also: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    lines = ["user,item,rating", "1,tea,4", "1,jam,x", "2,tea,3", *["2,jam,4,5"] * extra]
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(
+        InvalidInput, match=rf"line 5: it has 4 fields, .* has 3 \({extra} such lines? in all{also}\); c"
+    ):
+        lpb.read_ratings(path)
+    path.write_bytes(path.read_bytes() + b"\xff,tea,4\n")
+    with pytest.raises(InvalidInput, match=rf"\({extra} such line"):
+        lpb.read_ratings(path)
+    path.write_text("\n".join(lines[:4]) + "\n")
+    with pytest.raises(InvalidInput, match="line 3: rating is 'x'"):
+        lpb.read_ratings(path)
+
+
+@pytest.mark.parametrize("layout", ["wide", "auto", "rankings"])
+def test_missing_ratings_of_a_wide_table_cannot_be_errors(layout: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,tea,jam\n1,4,\n2,3,5\n")
+    with pytest.raises(InvalidInput, match=r"missing is 'error', but .*empty cell.*\(--missing\)"):
+        lpb.read_ratings(path, layout=layout, missing="error")
+    assert len(lpb.read_ratings(path, layout="wide")) == 3

@@ -105,7 +105,9 @@ Duplicates = Annotated[
         "the **mean**."
     ),
 ]
-Missing = Annotated[str, typer.Option(help="Rows without a rating: **skip** and count them, or **error**.")]
+Missing = Annotated[
+    str, typer.Option(help="Rows without a rating in a long table: **skip** and count them, or **error**.")
+]
 LowerIsBetter = Annotated[
     bool, typer.Option("--lower-is-better", help="Low ratings are good, such as pain scores. The model remembers it.")
 ]

@@ -63,6 +63,11 @@ def to_long(table: Table, options: ReadOptions, known: Collection[str] | None = 
     if layout == "long":
         return _long(table, options, known)
     _refuse(options, ("action", "rating", "rank"), f"with layout {layout!r} only the person has a column to name")
+    if options.missing == "error":
+        raise InvalidInput(
+            f"missing is 'error', but in a table with layout {layout!r} an empty cell is an action without a rating; "
+            "leave it out (--missing)"
+        )
     for column, file in table.lacking.items():
         if column not in options.ignore and (options.columns is None or column in options.columns):
             raise lacks(file, column, f"in a table with layout {layout!r}")

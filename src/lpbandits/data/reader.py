@@ -101,7 +101,7 @@ def read_ratings(
         A person's second rating of an action: raise, keep the rating of the latest `time` (without `time`, of the last
         row), or take the mean.
     missing : {"skip", "error"}
-        A row without a rating: skip and count it, or raise.
+        A row without a rating in a long table: skip and count it, or raise.
     lower_is_better : bool
         Low ratings are good, such as pain scores. Ratings are negated, so that higher is better in `Ratings`, and
         models fitted to them have the field `lower_is_better`.

@@ -14,6 +14,7 @@ import polars as pl
 from lpbandits import validate
 from lpbandits.data.columns.cells import check_width, is_text, unique_names
 from lpbandits.errors import InvalidInput, reason
+from lpbandits.text import pluralize
 from lpbandits.typing import Label
 
 DAMAGED = "it may be truncated or damaged: copy or download it again"
@@ -150,16 +151,19 @@ class TextTable(Table):
         return self._frame.collect_schema().names()[:: self._step]
 
     def fault(self, error: BaseException) -> InvalidInput:
-        """Return the error of the first line that is not UTF-8, has a bare quote or has more fields than the first."""
+        """Return the error of lines with too many fields, else of the first that is not UTF-8 or has a bare quote."""
         mark = re.escape(self._separator)
         begin = rf'(?:^|(?<={mark}))"[^"]*+(?:""[^"]*+)*+'
         closed, opened = re.compile(rf'{begin}"(?={mark}|\Z)'), re.compile(rf"{begin}\Z")
         first, width, record = 0, 0, ""  # a quoted field may continue on further lines
+        wide: list[tuple[int, int]] = []
         with self._path.open("rb") as raw:
             for line, content in enumerate(raw, start=1):
                 try:
                     text = content.decode("utf-8-sig" if line == 1 else "utf-8").rstrip("\r\n")
                 except UnicodeDecodeError:
+                    if wide:
+                        break
                     return InvalidInput(f"{self.name}, line {line}: it is not UTF-8 text; save the file as UTF-8")
                 first, record = (first, f"{record}\n{text}") if record else (line, text)
                 rest = closed.sub("", record)
@@ -170,12 +174,22 @@ class TextTable(Table):
                 n_fields, record = rest.count(self._separator) + 1, ""
                 width = width or n_fields
                 if n_fields > width:
-                    hint = ", or separate columns by semicolons if numbers have a decimal comma"
-                    return InvalidInput(
-                        f"{self.name}, line {line}: it has {n_fields} fields, but the first line has {width}; "
-                        f"correct or remove the line{hint if self._separator == ',' else ''}"
-                    )
+                    wide.append((line, n_fields))
+        if wide:
+            return self._too_many_fields(wide, width)
         return bare_quote(self.name, first) if record else super().fault(error)
+
+    def _too_many_fields(self, lines: Sequence[tuple[int, int]], width: int) -> InvalidInput:
+        """Return the error of lines, each with its number of fields."""
+        (line, n_fields), *others = lines
+        hint = ", or separate columns by semicolons if numbers have a decimal comma" if self._separator == "," else ""
+        also = ", also " + ", ".join(f"line {other}" for other, _ in others[:4]) if others else ""
+        more = ", …" if len(others) > 4 else ""
+        return InvalidInput(
+            f"{self.name}, line {line}: it has {n_fields} fields, but the first line has {width} "
+            f"({pluralize(len(lines), 'such line')} in all{also}{more}); correct or remove "
+            f"{'them' if others else 'the line'}{hint}"
+        )
 
 
 def bare_quote(name: str, line: int) -> InvalidInput:

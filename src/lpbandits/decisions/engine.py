@@ -15,7 +15,7 @@ from lpbandits.decisions.kernels.deciding import Forecasting, Output, kernel_of
 from lpbandits.errors import InvalidInput, LockInWarning, NotSupported
 from lpbandits.parallel import Threads, Workers, executor_for
 from lpbandits.policies import Policy
-from lpbandits.policies.scale import limits_of, usual_range, warn_of_scale
+from lpbandits.policies.scale import usual_range, warn_of_scale
 from lpbandits.progress import Progress
 from lpbandits.typing import FloatArray, IntArray
 
@@ -127,7 +127,7 @@ class Engine:
         tops = policy.limited(common) if policy.rule.top else NO_ACTIONS
         means = np.zeros((0, 0)) if model.means is None else np.array(model.means)
         noise = default_noise(policy) if self.noise is None else self.noise
-        lowest, highest = limits_of(policy)
+        lowest, highest = model.reward_range or (-math.inf, math.inf)
         max_tried = max(min(int(np.diff(batch.offsets).max(initial=0)), k), 1)
         output = Output.empty(people)
         start_states = policy.starts(batch.priors if len(batch.priors) else None)
