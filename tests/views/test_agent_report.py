@@ -188,12 +188,16 @@ def test_the_page_says_which_probability_each_number_is() -> None:
     text = text_of(optimistic.report())
     assert "chance of being best" in text
     assert "that of being recommended, not that of being best" in text
-    assert "now (optimistic)" in text
+    assert "now at first" in text
+    assert "These are not calibrated: each group is judged by its best fit" in text
+    assert "optimistic" not in text, "a patient reads it as a hopeful prognosis"
     assert "It follows from the probabilities of the groups" not in text
-    assert "now (exact)" in text_of(lpb.Agent(lpb.LpbTS(MODEL, likelihood="marginal", noise=1.0), seed=7).report())
+    assert "These are exact if the model is right" in text_of(
+        lpb.Agent(lpb.LpbTS(MODEL, likelihood="marginal", noise=1.0), seed=7).report()
+    )
     tiers = lpb.PreferenceModel([[["a", "b"], "c"], ["c", ["a", "b"]]])
     told = text_of(lpb.Agent(lpb.LpbTS(tiers, noise=1.0), seed=7).report())
-    assert "It follows from the probabilities of the groups below. These are optimistic" in told
+    assert "It follows from the probabilities of the groups below. These are not calibrated" in told
     possible = text_of(lpb.Agent(lpb.LpbOrderUcb(tiers), seed=7).report())
     assert "now at first" in possible
 

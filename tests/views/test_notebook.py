@@ -65,6 +65,8 @@ SHOWN: dict[str, Callable[[], Any]] = {
     "decision": lambda: agent_of(lpb.LpbTS(MODEL)).decide(),
     "decision of a duel": lambda: agent_of(lpb.LpbDuel(MODEL)).decide(),
     "explanation": lambda: agent_of(lpb.LpbTS(MODEL)).explain(),
+    "best": lambda: agent_of(lpb.LpbTS(MODEL)).best(),
+    "new best": lambda: lpb.Agent(lpb.LpbTS(MODEL), seed=1).best(allowed=[MODEL.actions[0]]),
     "decisions": lambda: lpb.decide(lpb.LpbTS(MODEL), lpb.Histories.from_ratings(LOG, MODEL)),
 }
 
@@ -119,6 +121,9 @@ def test_tables_say_which_probability_they_have() -> None:
     assert "probability (exact)" in agent_of(lpb.LpbTS(MODEL, likelihood="marginal"))._repr_html_()
     assert "probability (approximate)" in made("agent of duels")._repr_html_()
     assert all("P(played)" in made(name)._repr_html_() for name in ("decision", "decisions"))
+    assert "P(best)" in made("best")._repr_html_()
+    assert f"{made('best').probability:.0%}" in made("best")._repr_html_()
+    assert "nan" not in made("new best")._repr_html_()
     assert "P(played)" not in made("decision of a duel")._repr_html_(), "duels have no exact ones"
     assert "optimistic for lpbTS" in made("results")._repr_html_()
     assert made("explanation").to_dict()["certainty"] == "optimistic"

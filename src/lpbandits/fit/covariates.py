@@ -87,7 +87,10 @@ class CovariateReport:
     rare: Mapping[str, int]
     """Number of people with an unlisted level, by column of text; it counts as missing."""
     gain: float | None
-    """Mean gain in the log-likelihood of a held-out person's ratings over the shares of the states (nats)."""
+    """Mean gain in the log-likelihood of a person's ratings over the shares of the states (nats).
+
+    The person is held out of the regression on covariates, not of the fit of the states.
+    """
     standard_error: float | None
     factor: float
     summary: str
@@ -114,6 +117,7 @@ def fit_covariates(
 
     The penalty of the regression and the weight of its prediction are those that predict held-out people best. The
     reported gain is cross-fitted: each fold is predicted with a penalty and a weight that the other folds chose.
+    The states, and so `membership`, are those of the fit to everyone: only the regression is held out.
     Without a clear gain the weight is 0, so that every person has the shares.
 
     >>> import polars as pl

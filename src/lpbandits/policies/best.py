@@ -10,6 +10,7 @@ from scipy.special import ndtri
 from lpbandits.errors import NotSupported
 from lpbandits.kernels.tally import place
 from lpbandits.model import PreferenceModel
+from lpbandits.notebook import Shown
 from lpbandits.policies.belief import Belief
 from lpbandits.policies.evidences import gaps
 from lpbandits.policies.policy import Policy
@@ -30,7 +31,7 @@ LOW, HIGH = 0.1, 0.9
 
 
 @dataclass(frozen=True)
-class Best:
+class Best(Shown):
     """The action that is most probably the best for a person, and how sure that is.
 
     Attributes

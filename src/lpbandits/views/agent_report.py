@@ -200,11 +200,9 @@ class _Person:
             text.append(f"{name[:1].upper()}{name[1:]} prefers {first}. {why}".rstrip())
             now = percent(fit.probability) if known else "possible" if fit.probability else "excluded"
             rows.append([name, now, percent(float(first_prior[fit.state]))])
-        now = "now"
         if kind := KINDS.get(evidence.certainty, ""):
             text.append(f"The table has the probabilities of the groups. {kind}")
-            now += f" ({evidence.certainty})"
-        return Section("What the model concludes, and why", text, tables=[Table(["group", now, "at first"], rows)])
+        return Section("What the model concludes, and why", text, tables=[Table(["group", "now", "at first"], rows)])
 
     def _small_print(self) -> list[str]:
         agent, policy = self.agent, self.agent.policy

@@ -17,7 +17,7 @@ SURE = ((0.99, "Almost certainly"), (0.9, "Very probably"), (0.7, "Probably"), (
 """Lowest probability of each wording; one that is shown as 50% is not more likely than not."""
 UNSURE = "Not clear yet; the first guess is"
 KINDS = {
-    "optimistic": "These are optimistic: each group is judged by its best fit to the outcomes.",
+    "optimistic": "These are not calibrated: each group is judged by its best fit to the outcomes.",
     "exact": "These are exact if the model is right.",
     "approximate": "These are approximate.",
 }

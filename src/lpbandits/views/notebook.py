@@ -15,6 +15,7 @@ from lpbandits.inspection.inspect import Inspection, state_table
 from lpbandits.kernels import layout
 from lpbandits.model import PreferenceModel
 from lpbandits.policies import Belief
+from lpbandits.policies.best import Best
 from lpbandits.simulation import Results
 from lpbandits.text import display, pluralize, share_text, significant
 from lpbandits.views.evaluation_report import describe, score_table
@@ -107,6 +108,19 @@ def _(decision: Decision) -> str:
         f"Person {display(decision.person)}, after {pluralize(decision.rounds, 'outcome')}, {display(decision.policy)}"
     )
     return _page(repr(decision)[1:-1], about, table if chances else "")
+
+
+@html.register
+def _(best: Best) -> str:
+    is_known = not math.isnan(best.expected)
+    mean = (
+        [significant(best.expected), f"{significant(best.low)} to {significant(best.high)}"] if is_known else ["", ""]
+    )
+    rows = [[display(best.action), percent(best.probability), *mean]]
+    if best.runner_up is not None:
+        rows.append([display(best.runner_up), percent(best.runner_up_probability), "", ""])
+    about = f"Confidence of a stop now: {percent(best.confidence)}"
+    return _page(f"Best: {display(best.action)}", Table(["action", "P(best)", "mean", "80% interval"], rows), about)
 
 
 @html.register
