@@ -87,8 +87,10 @@ def test_a_table_of_people_must_have_a_covariate_of_the_model(tmp_path: Path) ->
     with pytest.raises(lpb.InvalidInput, match=r"must have a covariate of the model \('age'\)"):
         by_library(FRAME, OLD, people=pl.DataFrame({"person": PEOPLE, "site": "A"}))
     two = lpb.CovariateModel(
-        *(["age", "sex"], ["number", "text"], [[], ["f", "m"]], [40, 0], [10, 1], [0, 0, 0]),
-        *([[1.0, 0, 0, 0, 0], [0.0] * 5, [0.0] * 5], 0.5),
+        *(["age", "sex"], ["number", "text"], [[], ["f", "m"]], np.array([40.0, 0.0]), np.array([10.0, 1.0])),
+        intercepts=np.zeros(3),
+        coefficients=np.eye(3, 5),
+        factor=0.5,
     )
     ages = pl.DataFrame({"person": PEOPLE, "age": [40] * len(PEOPLE)})
     with pytest.warns(lpb.CovariateWarning, match="lacks 'sex' of the covariates") as caught:
