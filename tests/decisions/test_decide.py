@@ -369,6 +369,7 @@ RANGED = [case for case in GAUSSIAN if case.name in ("lpbts", "mts", "ts", "tast
 
 
 @pytest.mark.jitless
+@pytest.mark.filterwarnings("ignore::lpbandits.errors.ScaleWarning")
 @pytest.mark.parametrize("case", RANGED, ids=str)
 def test_forecasts_stay_within_the_range_of_rewards(case: Case) -> None:
     model = model_for(case.rewards, m=4, k=K)
@@ -390,6 +391,7 @@ def test_forecasts_stay_within_the_range_of_rewards(case: Case) -> None:
     assert wide.table().equals(free.table())
 
 
+@pytest.mark.filterwarnings("ignore::lpbandits.errors.ScaleWarning")
 def test_explained_forecasts_equal_those_of_decisions() -> None:
     case = next(case for case in RANGED if case.policy().evidence.predictive)
     model = model_for(case.rewards, k=K).replace(reward_range=(1.5, 2.5))

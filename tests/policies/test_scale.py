@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import lpbandits as lpb
-from lpbandits.policies.scale import limits_of, usual_range
+from lpbandits.policies.best import limits_of
+from lpbandits.policies.calls import usual_range
 from tests.conftest import taste_for
 
 UP = lpb.PreferenceModel(
@@ -60,7 +61,7 @@ def test_best_explanations_and_decisions_extend_the_range_to_the_persons_means(m
     assert limits == ((-80.0, -1.0) if model.lower_is_better else (1.0, 80.0))
     best = agent.best()
     assert 60 < best.low < best.expected < best.high <= 80
-    past = lpb.Histories.from_arrays([1, 1, 1], *map(list, zip(*told, strict=True)), model)
+    past = lpb.Histories.from_arrays([1, 1, 1], [a for a, _ in told], [r for _, r in told], model)
     decided = lpb.decide(agent.policy, past, threads=1)
     assert 10 < decided.expected[0] < decided.high[0] <= 80
     fast = lpb.Agent(lpb.policy(model, "taste"), seed=1)

@@ -11,7 +11,7 @@ from lpbandits import validate
 from lpbandits.kernels import layout
 from lpbandits.notebook import Shown
 from lpbandits.policies import Belief, Policy
-from lpbandits.policies.scale import limits_of
+from lpbandits.policies.best import limits_of
 from lpbandits.text import display, pluralize
 from lpbandits.typing import FloatArray, Json, Label
 

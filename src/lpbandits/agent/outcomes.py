@@ -6,7 +6,7 @@ from typing import Any
 from lpbandits import validate
 from lpbandits.errors import InvalidInput, NotSupported, translate_errors
 from lpbandits.policies import Policy
-from lpbandits.policies.scale import warn_of_scale
+from lpbandits.policies.calls import warn_of_scale
 from lpbandits.typing import Label
 
 Row = tuple[int, float]

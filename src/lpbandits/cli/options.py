@@ -190,8 +190,13 @@ def reject(context: typer.Context, names: Iterable[str], why: str) -> None:
 class Read(Protocol):
     """What was read, such as a log."""
 
-    layout: str
-    person_column: str | None
+    @property
+    def layout(self) -> str:
+        """Its layout."""
+
+    @property
+    def person_column(self) -> str | None:
+        """Name of the column of the people."""
 
 
 _LAYOUTS = {

@@ -97,7 +97,7 @@ def _without_row_numbers(table: Table, options: ReadOptions) -> tuple[ReadOption
 
     Such a column is the index that `DataFrame.to_csv()` writes.
     """
-    first, *others = table.names
+    first, others = next(iter(table.names), "-"), table.names[1:]
     if first.strip() or first in options.ignore or (options.person is None and not like(others, "person")):
         return options, False
     cells = table.columns(x=0).filter(~pl.col("blank"))

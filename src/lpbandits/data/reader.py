@@ -218,7 +218,7 @@ def open_ratings(
                 ((counts, action, rating),) = cleaner.clean(batches)
                 labels = cleaner.people, cleaner.actions
                 arrays = offsets_of(counts), action, rating
-                known = {
+                known: Any = {
                     "lower_is_better": cleaner.lower_is_better,
                     "ranks": cleaner.ranks,
                     "person_column": cleaner.person_column,

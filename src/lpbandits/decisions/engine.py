@@ -15,7 +15,7 @@ from lpbandits.decisions.kernels.deciding import Forecasting, Output, kernel_of
 from lpbandits.errors import InvalidInput, LockInWarning, NotSupported
 from lpbandits.parallel import Threads, Workers, executor_for
 from lpbandits.policies import Policy
-from lpbandits.policies.scale import usual_range, warn_of_scale
+from lpbandits.policies.calls import usual_range, warn_of_scale
 from lpbandits.progress import Progress
 from lpbandits.typing import FloatArray, IntArray
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from lpbandits.errors import NotSupported
+from lpbandits.kernels import layout
 from lpbandits.kernels.tally import place
 from lpbandits.model import PreferenceModel
 from lpbandits.notebook import Shown
@@ -15,7 +16,6 @@ from lpbandits.policies.belief import Belief
 from lpbandits.policies.evidences import gaps
 from lpbandits.policies.policy import Policy
 from lpbandits.policies.rules import Sample
-from lpbandits.policies.scale import limits_of
 from lpbandits.rewards import Rewards
 from lpbandits.typing import FloatArray, IntArray, Label
 
@@ -101,6 +101,26 @@ def best_of(policy: Policy, belief: Belief, allowed: IntArray) -> Best:
     chance = float(chances[action])
     confidence = confidence_of(chance)
     return Best(labels[action], chance, confidence, expected, min(ends), max(ends), runner_up, second)
+
+
+def limits_of(policy: Policy, belief: Belief | None = None) -> tuple[float, float]:
+    """Return the lowest and the highest mean reward: the model's `reward_range`, within the limits of the family.
+
+    With a belief, the range is extended to the mean rewards of the person's actions, which are possible for the person.
+
+    >>> from lpbandits import LpbTS
+    >>> policy = LpbTS(PreferenceModel([[0, 1]], reward_range=(1, 5)))
+    >>> belief = policy.new_belief()
+    >>> limits_of(policy, belief)
+    (1.0, 5.0)
+    """
+    limits = {"bernoulli": (0.0, 1.0), "poisson": (0.0, math.inf)}.get(policy.rewards.family, (-math.inf, math.inf))
+    lowest, highest = policy.model.reward_range or limits
+    lowest, highest = max(lowest, limits[0]), min(highest, limits[1])
+    if belief is not None and belief.tried:
+        means = belief.slots[layout.SUM, : belief.tried] / belief.slots[layout.COUNT, : belief.tried]
+        lowest, highest = min(lowest, float(means.min())), max(highest, float(means.max()))
+    return lowest, highest
 
 
 def chances_of_best(policy: Policy, belief: Belief) -> FloatArray:
