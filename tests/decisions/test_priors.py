@@ -78,27 +78,12 @@ def test_people_without_covariates_keep_the_policy_and_the_prior_of_the_model(tm
         assert (content["policy"], content["with_prior"]) == (policy, n)
 
 
-<<<<<<< HEAD
 def test_renamed_covariates_are_refused_and_missing_ones_named(tmp_path: Path) -> None:
     sites = lpb.CovariateModel(
         *(["age", "site"], ["number", "text"], [[], ["A", "B"]], np.array([40.0, 0.0]), np.array([10.0, 1.0])),
         intercepts=np.zeros(3),
         coefficients=np.tile([[0.1], [0.2], [0.4]], 5),
         factor=0.9,
-=======
-def test_a_table_of_people_must_have_a_covariate_of_the_model(tmp_path: Path) -> None:
-    assert OLD.covariates is not None
-    (tmp_path / "people.csv").write_text("person,Age,site\n1,40,A\n")
-    with pytest.raises(lpb.InvalidInput, match=r"'Age', 'site' \(did you mean 'age'\?\); rename"):
-        by_file(tmp_path, FRAME, OLD, people=tmp_path / "people.csv")
-    with pytest.raises(lpb.InvalidInput, match=r"must have a covariate of the model \('age'\)"):
-        by_library(FRAME, OLD, people=pl.DataFrame({"person": PEOPLE, "site": "A"}))
-    two = lpb.CovariateModel(
-        *(["age", "sex"], ["number", "text"], [[], ["f", "m"]], np.array([40.0, 0.0]), np.array([10.0, 1.0])),
-        intercepts=np.zeros(3),
-        coefficients=np.eye(3, 5),
-        factor=0.5,
->>>>>>> wt-a
     )
     model = MODEL.replace(covariates=sites)
     model.save(tmp_path / "model.json")
