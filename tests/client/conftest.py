@@ -1,6 +1,5 @@
 """A service in this process, and clients of it whose connections can fail."""
 
-import functools
 import logging
 import threading
 import time
@@ -135,4 +134,7 @@ def rewards(client: Client, label: str) -> list[float | None]:
     return [fact["reward"] for fact in client.person(label).history() if fact["kind"] == "outcome"]
 
 
-failing = functools.partial(httpx2.Response, json={"detail": "later"})
+def failing(status: int, **headers: str) -> httpx2.Response:
+    """Return an error of the service."""
+    about = {"Content-Type": "application/problem+json"} | headers
+    return httpx2.Response(status, headers=about, content=b'{"detail": "later"}')

@@ -44,7 +44,7 @@ def test_a_person_is_decided_for_as_by_an_agent(client: Client) -> None:
     for reward in (1.0, 3.5, 2.0, 0.5):
         decision = ann.decide()
         expected = agent.decide()
-        assert (decision.id, decision.action) == (expected.id, expected.action)
+        assert decision.action == expected.action
         assert decision.probabilities == expected.probabilities
         assert decision.probability == expected.probability
         outcome = ann.tell(reward=reward, decision=decision)
@@ -121,7 +121,7 @@ def test_projects_models_and_keys(make: Callable[..., Client], tmp_path: Path) -
     assert client.model().sha256 == MODEL.sha256
     client.person("ann").tell("drug B", 1.0)
     fewer = lpb.PreferenceModel([[0, 1], [1, 0]], actions=["rest", "drug A"])
-    assert client.upload(fewer, dry_run=True) == Upload(fewer.sha256, 0, {"drug B": 1}, 0, dry_run=True)
+    assert client.upload(fewer, dry_run=True) == Upload(fewer.sha256, 0, {"drug B": 1}, 0)
     assert client.settings()["model"] == MODEL.sha256
     assert [one["project"] for one in client.projects()] == ["demo"]
     made = client.make_key("phone", "recorder", project="demo", expires_at=datetime.now(UTC) + timedelta(days=1))
@@ -174,6 +174,46 @@ def test_number_labels_stay_numbers(make: Callable[..., Client]) -> None:
     assert ann.tell(np.int64(1), np.float32(0.5)).given == 1  # type: ignore[arg-type] # as from a table
 
 
+@pytest.mark.parametrize("allowed", [[1, "2"], ["2"], [1]])
+def test_probabilities_have_the_labels_of_the_model(
+    client: Client, wire: Wire, allowed: list[lpb.typing.Label]
+) -> None:
+    client.upload(lpb.PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=[1, "2", -3]))
+    ann = client.person("ann")
+    wire.requests.clear()
+    assert list(ann.decide(allowed=allowed).probabilities or ()) == allowed
+    assert len(wire.requests) == 2, "the labels are looked up"
+    assert [list(one.probabilities or ()) for one in ann.schedule(2)] == [[1, "2", -3]] * 2
+    assert list(client.decide_many(["bob"])[0].probabilities or ()) == [1, "2", -3]
+    assert len(wire.requests) == 4, "once"
+
+
+def test_labels_that_are_no_numbers_are_not_looked_up(client: Client, wire: Wire) -> None:
+    assert list(client.person("ann").decide().probabilities or ()) == ["rest", "drug A", "drug B"]
+    assert len(wire.requests) == 1
+
+
+def test_decisions_of_an_earlier_model_have_the_labels_that_it_shares(client: Client) -> None:
+    client.upload(lpb.PreferenceModel([[0, 1], [1, 0]], actions=[1, 2]))
+    before = client.person("ann").decide(idempotency_key="visit-1")
+    client.upload(lpb.PreferenceModel([[0, 1], [1, 0]], actions=[2, 3]))
+    client.labels.clear()
+    again = client.person("ann").decide(idempotency_key="visit-1")
+    assert (again.id, again.model) == (before.id, before.model)
+    assert list(again.probabilities or ()) == ["1", 2]
+    assert before.model not in client.labels
+
+
+def test_a_decision_whose_labels_cannot_be_looked_up_can_be_asked_for_again(client: Client, wire: Wire) -> None:
+    client.upload(lpb.PreferenceModel([[0, 1], [1, 0]]))
+    ann = client.person("ann")
+    wire.faults = ["pass", *["refused"] * 4]
+    with pytest.raises(Unreachable) as error:
+        ann.decide()
+    ann.decide(idempotency_key=error.value.idempotency_key)
+    assert ann.read().asked == 1
+
+
 def test_errors_have_the_words_of_the_service(client: Client) -> None:
     ann = client.person("ann")
     with pytest.raises(lpb.InvalidInput, match=r"did you mean 'rest'") as invalid:
@@ -181,8 +221,8 @@ def test_errors_have_the_words_of_the_service(client: Client) -> None:
     assert isinstance(invalid.value, InvalidRequest)
     assert invalid.value.status == 422
     assert invalid.value.idempotency_key
-    with pytest.raises(NotFound, match="210a3eb9-0"):
-        ann.tell(reward=1.0, decision="210a3eb9-0")
+    with pytest.raises(NotFound, match="d99-0"):
+        ann.tell(reward=1.0, decision="d99-0")
     with pytest.raises(NotFound, match="'ann'"):
         ann.history()
     client.configure(policy="uniform")

@@ -17,6 +17,7 @@ import lpbandits as lpb
 from lpbandits.client import AccessDenied, AsyncClient, Client, InvalidRequest, QueueWarning, ServerError, Unreachable
 from lpbandits.client.exchange import Call
 from lpbandits.client.queue import OutcomeQueue
+from lpbandits.client.values import TellItem
 from tests.client.conftest import Wire, failing, rewards
 
 
@@ -163,6 +164,70 @@ def test_a_refused_key_refuses_no_outcome(
     assert stranger.waiting == 1
     queued.flush()
     assert rewards(client, "ann") == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("status", "content"),
+    [(200, b"<html>"), *((s, b'{"detail": "no"}') for s in (302, 400, 401, 403, 404, 405, 413, 422, 502))],
+)
+def test_only_the_service_refuses_outcomes(
+    queued: Client, client: Client, wire: Wire, status: int, content: bytes
+) -> None:
+    proxy = httpx2.Response(status, headers={"Content-Type": "application/json"}, content=content)
+    wire.faults = [proxy] * 2
+    with pytest.raises(Unreachable, match=f"{status}, but not by lpb serve"):
+        queued.people()
+    wire.faults = [proxy] * 2
+    assert queued.person("ann").tell("rest", 1.0).pending
+    wire.faults = [proxy] * 2
+    with pytest.raises(Unreachable):
+        queued.flush()
+    assert queued.waiting == 1
+    wire.faults.clear()
+    done = queued.flush()
+    assert ([one.reward for one in done.sent], done.rejected) == ([1.0], [])
+    assert rewards(client, "ann") == [1.0]
+
+
+def test_outcomes_that_wait_for_a_proxy_are_reported_by_other_calls(queued: Client, wire: Wire) -> None:
+    wire.faults = [httpx2.Response(413)]
+    assert queued.person("ann").tell("rest", 1.0).pending
+    wire.faults = [httpx2.Response(413), "pass", httpx2.Response(413)]
+    with pytest.warns(QueueWarning, match="413"):
+        assert queued.people() == []
+    queued.flush()
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_a_key_of_the_caller_has_one_content(queued: Client, client: Client, wire: Wire, away: bool) -> None:
+    ann = queued.person("ann")
+
+    def tell() -> list[Any]:
+        several = queued.tell_many([{"person": "bob", "action": "rest", "reward": 2.0}], idempotency_key="visit-2")
+        return [ann.tell("rest", 1.0, idempotency_key="visit-1"), *several]
+
+    wire.down = away
+    first = tell()
+    assert [one.pending for one in first] == [away] * 2
+    assert all(timedelta(0) <= datetime.now(UTC) - one.at < timedelta(minutes=1) for one in first)
+    wire.down = False
+    assert [one.pending for one in tell() + tell()] == [False] * 4
+    assert (rewards(client, "ann"), rewards(client, "bob")) == ([1.0], [2.0])
+    assert not list(queued.queue.path.parent.glob("*.rejected.jsonl"))  # type: ignore[union-attr] # it has a queue
+
+
+def test_the_key_of_an_error_has_the_time_of_the_first_call(
+    queued: Client, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lpbandits.client.calls.MAX_ITEMS", 1)
+    items: list[TellItem] = [{"person": "ann", "action": "rest"}, {"person": "ann", "action": "rset"}]
+    with pytest.raises(InvalidRequest) as refused:
+        queued.tell_many(items)
+    items[1]["action"] = "rest"
+    begin = datetime.now(UTC)
+    first, second = queued.tell_many(items, idempotency_key=refused.value.idempotency_key)
+    assert first.at == second.at < begin
+    assert len(rewards(client, "ann")) == 2
 
 
 def test_a_line_that_a_crash_cut_is_kept_aside(queued: Client, client: Client, wire: Wire, path: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_busy_service_is_asked_again(client: Client, wire: Wire, status: int) 
         (failing(500), ServerError, 1),
         (failing(507), ServerError, 1),
         (failing(422), InvalidRequest, 1),
-        (failing(429, headers={"Retry-After": "3600"}), TooManyRequests, 1),
+        (failing(429, **{"Retry-After": "3600"}), TooManyRequests, 1),
         (failing(429), TooManyRequests, 4),
         (failing(503), Unreachable, 4),
         ("refused", Unreachable, 4),

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
-from uuid import uuid4
 
 from lpbandits import validate
 from lpbandits.client.errors import ClientError
-from lpbandits.client.exchange import Call, Retries, Steps, parsed
+from lpbandits.client.exchange import Call, Retries, Steps, exchange, parsed, time_of
 from lpbandits.client.queue import OutcomeQueue
 from lpbandits.client.sending import request
 from lpbandits.client.values import Decision, time_json
@@ -34,6 +33,8 @@ class Service(Protocol):
     project: str | None
     retries: Retries
     queue: OutcomeQueue | None
+    labels: dict[str, dict[str, Label]]
+    """Actions of models by their text, by hash of the model."""
 
 
 class Someone(Protocol):
@@ -86,11 +87,8 @@ def write(method: str, path: str, body: Any, key: str | None, query: tuple[tuple
     return Call(method, path, body, key, query)
 
 
-def in_batches(
-    path: str, items: Sequence[Json], key: str | None, send: Callable[[Call], Steps[list[T]]]
-) -> Steps[list[T]]:
+def in_batches(path: str, items: Sequence[Json], key: str, send: Callable[[Call], Steps[list[T]]]) -> Steps[list[T]]:
     """Send items in batches; all keys follow from one, so that the whole can be repeated."""
-    key = uuid4().hex if key is None else key
     out: list[T] = []
     for number, first in enumerate(range(0, len(items), MAX_ITEMS)):
         call = write("POST", path, {"items": items[first : first + MAX_ITEMS]}, f"{key}.{number}" if number else key)
@@ -124,9 +122,26 @@ def query(**values: str | None) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in values.items() if value is not None)
 
 
-def decisions_of(answer: Json) -> list[Decision]:
-    """Return the decisions of an answer."""
-    return [Decision.from_json(row) for row in answer["decisions"]]
+def decided(client: Service, call: Call) -> Steps[list[Decision]]:
+    """Send a request for decisions.
+
+    The API has actions as text where it says their probabilities. If some may be numbers, they are looked up in the
+    model of the project, once for each model.
+    """
+    made = yield from result(
+        client, call, lambda answer: list(map(Decision.from_json, answer.get("decisions", [answer])))
+    )
+    current: dict[str, Label] = {}
+    if any(one.model not in client.labels and one.may_have_numbers for one in made):
+        model_call = Call("GET", f"{project_path(client)}/model", min_timeout=SLOW)
+        try:
+            model = yield from exchange(model_call, client.retries)
+            current = parsed(model_call, model, lambda answer: {str(label): label for label in answer["actions"]})
+            client.labels[parsed(model_call, model, lambda answer: str(answer["sha256"]))] = current
+        except ClientError as error:
+            error.idempotency_key = call.key  # the decisions are stored
+            raise
+    return [one.labelled(client.labels.get(one.model, current)) for one in made]
 
 
 def ask_item(
@@ -145,13 +160,14 @@ def ask_item(
 
 def tell_item(
     client: Service,
+    key: str,
     action: Label | None,
     reward: float | None,
     decision: Decision | str | None,
     given: Label | None,
     at: datetime | str | float | None,
 ) -> Json:
-    """Return an outcome; one that may have to wait has its time, also at the first attempt: its key has one content."""
+    """Return an outcome. One that may have to wait has the time of its key, so that a key has one content."""
     if decision is not None and action is not None:
         if given is not None:
             raise InvalidInput(f"given must be left out with action, which says the same, got {given!r}")
@@ -164,6 +180,8 @@ def tell_item(
             item[name] = validate.as_label(label, name)
     if reward is not None:
         item["reward"] = validate.as_number(reward, "reward")
-    if at is not None or client.queue is not None:
-        item["at"] = time_json(datetime.now(UTC) if at is None else at)
+    if at is None and client.queue is not None:
+        at = time_of(key)
+    if at is not None:
+        item["at"] = time_json(at)
     return item

@@ -15,6 +15,7 @@ from lpbandits.client.calls import as_person, is_token
 from lpbandits.client.exchange import Call, Reply, Retries, Steps
 from lpbandits.client.queue import OutcomeQueue
 from lpbandits.errors import InvalidInput, reason
+from lpbandits.typing import Label
 
 if TYPE_CHECKING:
     import httpx2
@@ -78,6 +79,7 @@ class _Base(Generic[Transport]):
         count = validate.as_count(retries, "retries", low=0, high=100)
         self.retries = Retries(count, validate.as_number(backoff, "backoff", low=0))
         self.queue = None if queue is None else OutcomeQueue(queue)
+        self.labels: dict[str, dict[str, Label]] = {}
         headers = {"User-Agent": f"lpbandits/{__version__}"}
         if key is not None:
             if not is_token(key):
@@ -124,7 +126,10 @@ class _Base(Generic[Transport]):
 
 
 def _reply(response: "httpx2.Response") -> Reply:
-    return Reply(response.status_code, response.content, response.headers.get("retry-after", ""))
+    headers = response.headers
+    return Reply(
+        response.status_code, headers.get("content-type", ""), response.content, headers.get("retry-after", "")
+    )
 
 
 def _library() -> Any:

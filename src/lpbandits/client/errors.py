@@ -10,7 +10,7 @@
         ├── Conflict           the request contradicts what is stored
         ├── TooManyRequests    the key has sent more requests per second than it may
         ├── ServerError        the service failed, or its disk is full
-        └── Unreachable        no answer: whether the request was carried out is not known
+        └── Unreachable        no answer of the service: whether the request was carried out is not known
     UserWarning
         └── QueueWarning       an outcome of the queue was refused, or cannot be sent
 
@@ -68,7 +68,10 @@ class ServerError(ClientError):
 
 
 class Unreachable(ClientError):
-    """No answer, also after retries: whether the request was carried out is not known."""
+    """No answer of the service, also after retries: whether the request was carried out is not known.
+
+    An answer of a proxy, or of another service, has its status; it says nothing about the request.
+    """
 
     temporary = True
 

@@ -1,11 +1,11 @@
 """Requests and their repetition, without I/O: generators that a blocking and an asynchronous client run."""
 
 import json
-import math
+import re
+import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 from zlib import crc32
@@ -14,13 +14,33 @@ from lpbandits.client.errors import ClientError, Unreachable, kind_of
 from lpbandits.errors import InvalidInput, reason
 from lpbandits.typing import Json
 
+PROBLEM = "application/problem+json"
+"""Type of an error of the service; an error of another type is of a proxy, or of another service."""
+
 REPEATED = (429, 502, 503, 504)
 """Statuses after which a request is repeated."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 MAX_WAIT = 30.0
 """Seconds; a service that asks for a longer wait is not asked again."""
 
 T = TypeVar("T")
+
+
+def new_key() -> str:
+    """Return a new Idempotency-Key; it holds the time, so that a repetition with it has the same."""
+    return f"at{time.time_ns() // 1_000:013x}-{uuid4().hex[:16]}"
+
+
+def time_of(key: str) -> datetime | None:
+    """Return when `new_key` made a key; None for a key of the caller.
+
+    >>> time_of("at6440d9c4f8000-0123456789abcdef").isoformat(), time_of("visit-12")
+    ('2025-11-20T21:45:07.983360+00:00', None)
+    """
+    match = re.fullmatch(r"at([0-9a-f]{13})-[0-9a-f]{16}", key)
+    return None if match is None else EPOCH + timedelta(microseconds=int(match[1], 16))
 
 
 @dataclass(frozen=True)
@@ -40,7 +60,7 @@ class Call:
     method: str
     path: str
     body: Any = None
-    key: str = field(default_factory=lambda: uuid4().hex)
+    key: str = field(default_factory=new_key)
     query: tuple[tuple[str, str], ...] = ()
     min_timeout: float = 0.0
     repeatable: bool = True
@@ -60,8 +80,8 @@ class Reply:
 
     Attributes
     ----------
-    status, content, retry_after
-        Of the answer; status 0: there is none.
+    status, kind, content, retry_after
+        Of the answer, and its Content-Type; status 0: there is none.
     fault
         Why there is none.
     arrived
@@ -69,6 +89,7 @@ class Reply:
     """
 
     status: int = 0
+    kind: str = ""
     content: bytes = b""
     retry_after: str = ""
     fault: str = ""
@@ -102,7 +123,8 @@ class Retries:
         if not again or attempt >= self.count:
             return None
         spread = 0.5 + crc32(call.key.encode()) % 1024 / 1024  # clients do not return all at once
-        seconds = max(min(self.backoff * 2**attempt, MAX_WAIT) * spread, seconds_of(reply.retry_after))
+        asked = float(reply.retry_after) if re.fullmatch("[0-9]+", reply.retry_after) else 0.0
+        seconds = max(min(self.backoff * 2**attempt, MAX_WAIT) * spread, asked)
         return seconds if seconds <= 2 * MAX_WAIT else None
 
 
@@ -126,42 +148,31 @@ def error_of(call: Call, reply: Reply) -> ClientError:
     if not reply.status:
         message = f"no answer to {call.method} /{call.path}: {reply.fault}; is the service running?"
         return Unreachable(message, None, call.key)
-    try:
-        detail = json.loads(reply.content)["detail"]
-    except (ValueError, LookupError, TypeError):
-        detail = (
-            f"{call.method} /{call.path} was answered with status {reply.status}, but not by lpb serve; see its URL"
-        )
-    return kind_of(reply.status)(detail, reply.status, call.key)
+    if reply.kind.partition(";")[0].strip().lower() == PROBLEM and (problem := _object(reply)) is not None:
+        return kind_of(reply.status)(problem.get("detail"), reply.status, call.key)
+    return _of_another(call, reply)
 
 
 def _parsed(call: Call, reply: Reply) -> Json:
-    try:
-        answer = json.loads(reply.content)
-    except ValueError:
-        answer = None
-    if not isinstance(answer, dict):
-        raise ClientError(
-            f"{call.method} /{call.path} was not answered with a JSON object; is this the URL of lpb serve?",
-            reply.status,
-            call.key,
-        )
+    answer = _object(reply)
+    if answer is None:
+        raise _of_another(call, reply)
     return answer
 
 
-def seconds_of(retry_after: str) -> float:
-    """Return the seconds of a Retry-After header, which may be a date; 0 if there is none.
-
-    >>> seconds_of("3"), seconds_of(""), seconds_of("soon"), seconds_of("Wed, 21 Oct 2015 07:28:00 GMT")
-    (3.0, 0.0, 0.0, 0.0)
-    """
+def _object(reply: Reply) -> Json | None:
     try:
-        if retry_after.isascii() and retry_after.isdigit():
-            return float(retry_after)
-        seconds = (parsedate_to_datetime(retry_after).astimezone(UTC) - datetime.now(UTC)).total_seconds()
-    except (ValueError, OverflowError):
-        return 0.0
-    return max(seconds, 0.0) if math.isfinite(seconds) else 0.0
+        answer = json.loads(reply.content)
+    except ValueError:
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _of_another(call: Call, reply: Reply) -> ClientError:
+    """Return the error for an answer of a proxy, or of another service: it says nothing about the request."""
+    kind = kind_of(reply.status)
+    message = f"{call.method} /{call.path} was answered with status {reply.status}, but not by lpb serve"
+    return (kind if kind.temporary else Unreachable)(f"{message}; check the URL and proxies", reply.status, call.key)
 
 
 def parsed(call: Call, answer: Json, parse: Callable[[Json], T]) -> T:

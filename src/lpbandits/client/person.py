@@ -8,7 +8,7 @@ from lpbandits import validate
 from lpbandits.client.calls import (
     Someone,
     ask_item,
-    decisions_of,
+    decided,
     person_path,
     project_path,
     query,
@@ -17,7 +17,7 @@ from lpbandits.client.calls import (
     tell_item,
     write,
 )
-from lpbandits.client.exchange import Call, Steps, parsed
+from lpbandits.client.exchange import Call, Steps, new_key, parsed
 from lpbandits.client.sending import record, request
 from lpbandits.client.values import Correction, Decision, Outcome, PersonRecord
 from lpbandits.errors import InvalidInput, NotSupported
@@ -52,7 +52,7 @@ def decide(
     """Return the next decision; `action` is the caller's own, for a project in shadow mode."""
     body = ask_item(allowed=allowed, exclude_seen=exclude_seen, action=action)
     call = write("POST", person_path(person, "/decisions"), body, idempotency_key)
-    return (yield from result(person.client, call, Decision.from_json))
+    return (yield from decided(person.client, call))[0]
 
 
 def schedule(
@@ -66,7 +66,7 @@ def schedule(
     """Return the next `n` decisions, all made now, for use without a connection."""
     body = {"n": validate.as_count(n, "n", high=1_000), **ask_item(allowed=allowed, exclude_seen=exclude_seen)}
     call = write("POST", person_path(person, "/schedule"), body, idempotency_key)
-    return (yield from result(person.client, call, decisions_of))
+    return (yield from decided(person.client, call))
 
 
 def tell(
@@ -82,11 +82,13 @@ def tell(
     """Report the reward of an action, or of a decision, whose action is by default the one given.
 
     Without a reward, the outcome says what was given, and a later one of the same decision its reward. `at` is when it
-    occurred: a datetime or ISO 8601 text with a zone, or seconds since 1970; by default now. With a queue, an outcome
-    that the service cannot take now is kept in it, and is `pending`.
+    occurred: a datetime or ISO 8601 text with a zone, or seconds since 1970; by default now. With an `idempotency_key`
+    of your own no time is sent, since a repetition must say the same, so give `at` too. With a queue, an outcome that
+    the service cannot take now is kept in it, and is `pending`.
     """
-    item = tell_item(person.client, action, reward, decision, given, at)
-    call = write("POST", person_path(person, "/outcomes"), item, idempotency_key)
+    key = new_key() if idempotency_key is None else idempotency_key
+    item = tell_item(person.client, key, action, reward, decision, given, at)
+    call = write("POST", person_path(person, "/outcomes"), item, key)
     answer = yield from record(call, person.client.retries, person.client.queue)
     return Outcome.waiting(person.label, item) if answer is None else parsed(call, answer, Outcome.from_json)
 

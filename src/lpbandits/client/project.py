@@ -12,7 +12,7 @@ from lpbandits.client.calls import (
     Service,
     ask_item,
     batch_item,
-    decisions_of,
+    decided,
     in_batches,
     project_path,
     query,
@@ -20,7 +20,7 @@ from lpbandits.client.calls import (
     tell_item,
     write,
 )
-from lpbandits.client.exchange import Call, Steps, exchange, parsed
+from lpbandits.client.exchange import Call, Steps, exchange, new_key, parsed
 from lpbandits.client.sending import drain, outcomes_of, record, request
 from lpbandits.client.values import AskItem, Decision, Flushed, Outcome, TellItem, Upload, time_json
 from lpbandits.errors import InvalidInput
@@ -48,11 +48,9 @@ def decide_many(
     for one in people:
         person, given = batch_item(one, AskItem)
         items.append({"person": person, **ask_item(**shared | given)})
-
-    def send(call: Call) -> Steps[list[Decision]]:
-        return (yield from result(client, call, decisions_of))
-
-    return (yield from in_batches(f"{project_path(client)}/decisions:batch", items, idempotency_key, send))
+    key = new_key() if idempotency_key is None else idempotency_key
+    path = f"{project_path(client)}/decisions:batch"
+    return (yield from in_batches(path, items, key, lambda call: decided(client, call)))
 
 
 def tell_many(
@@ -63,11 +61,12 @@ def tell_many(
     If one is refused, so are the others of its 10,000; a call that is repeated with the error's `idempotency_key` has
     no second effect.
     """
+    key = new_key() if idempotency_key is None else idempotency_key
     items: list[Json] = []
     for one in outcomes:
         person, given = batch_item(one, TellItem)
         names = ("action", "reward", "decision", "given", "at")
-        items.append({"person": person, **tell_item(client, *(given.get(name) for name in names))})
+        items.append({"person": person, **tell_item(client, key, *(given.get(name) for name in names))})
 
     def send(call: Call) -> Steps[list[Outcome]]:
         answer = yield from record(call, client.retries, client.queue)
@@ -75,7 +74,7 @@ def tell_many(
             return [Outcome.waiting(item["person"], item) for item in call.body["items"]]
         return parsed(call, answer, outcomes_of)
 
-    return (yield from in_batches(f"{project_path(client)}/outcomes:batch", items, idempotency_key, send))
+    return (yield from in_batches(f"{project_path(client)}/outcomes:batch", items, key, send))
 
 
 def flush(client: Service) -> Steps[Flushed]:

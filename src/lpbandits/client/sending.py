@@ -4,8 +4,8 @@ import os
 import warnings
 from dataclasses import replace
 
-from lpbandits.client.errors import AccessDenied, ClientError, QueueWarning, TooManyRequests, Unreachable
-from lpbandits.client.exchange import Call, Retries, Steps, exchange, parsed
+from lpbandits.client.errors import ClientError, Conflict, InvalidRequest, NotFound, QueueWarning
+from lpbandits.client.exchange import REPEATED, Call, Retries, Steps, exchange, parsed
 from lpbandits.client.queue import Entry, OutcomeQueue
 from lpbandits.client.values import Flushed, Outcome, Rejected
 from lpbandits.errors import LpbError
@@ -44,8 +44,8 @@ def record(call: Call, retries: Retries, queue: OutcomeQueue | None) -> Steps[Js
 def drain(queue: OutcomeQueue, retries: Retries, *, wait: bool) -> Steps[Flushed]:
     """Send what waits, in order, until the queue is empty.
 
-    An error of the service or of the key stops it: the outcomes still wait. A refused outcome is kept aside. With
-    `wait`, another process that sends is waited for.
+    Only the service refuses an outcome, which is kept aside. Any other error, such as one of the key or of a proxy,
+    stops it: the outcomes still wait. With `wait`, another process that sends is waited for.
     """
     while (lock := queue.start_sending()) is None:
         if not wait:
@@ -73,16 +73,18 @@ def _send_group(
     refused: list[tuple[Entry, str]] = []
     try:
         for entry in entries:
-            try:
-                if entry.call is None:
-                    raise ClientError("the line of the queue is not complete")
-                answer = yield from exchange(entry.call, retries)
-                sent += parsed(entry.call, answer, outcomes_of)
-            except ClientError as error:
-                if error.temporary or isinstance(error, AccessDenied) or error.status in range(200, 400):
-                    raise
-                refused.append((entry, str(error)))
-                rejected.append(Rejected(None if entry.call is None else entry.call.body, str(error)))
+            why = ""
+            if entry.call is None:
+                why = "the line of the queue is not complete"
+            else:
+                try:
+                    answer = yield from exchange(entry.call, retries)
+                    sent += parsed(entry.call, answer, outcomes_of)
+                except (InvalidRequest, NotFound, Conflict) as error:
+                    why = str(error)
+            if why:
+                refused.append((entry, why))
+                rejected.append(Rejected(None if entry.call is None else entry.call.body, why))
             done.append(entry)
     finally:
         queue.settle(done, refused)
@@ -100,5 +102,5 @@ def _send_waiting(queue: OutcomeQueue | None, retries: Retries) -> Steps[None]:
     try:
         yield from drain(queue, replace(retries, count=0), wait=False)
     except LpbError as error:
-        if not isinstance(error, Unreachable | TooManyRequests):
+        if not isinstance(error, ClientError) or error.status not in (None, *REPEATED):
             warnings.warn(f"outcomes still wait in {queue.path}: {error}", QueueWarning, stacklevel=2)

@@ -1,7 +1,7 @@
 """What the client returns: decisions, outcomes, corrections and what is stored about a person."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Self, TypedDict
 
@@ -40,7 +40,8 @@ class Decision:
     action, recommended
         The action to give, and the one that the policy chose; they differ in shadow mode only.
     probability, probabilities
-        Probability of the recommended action, and of each allowed one; None if the policy has no exact ones.
+        Probability of the recommended action, and of each allowed one; None if the policy has no exact ones. An action
+        that is a number is text if the decision is of an earlier model, and the project's has no such action.
     model
         Hash of the model.
     holdout
@@ -63,12 +64,20 @@ class Decision:
 
     @classmethod
     def from_json(cls, row: Json) -> Self:
-        """Return a decision of the API; probabilities have whole numbers as labels if the recommended action does."""
-        probabilities = row["probabilities"]
-        if probabilities is not None and isinstance(row["recommended"], int):
-            probabilities = {_number_or_text(label): value for label, value in probabilities.items()}
-        same = {name: row[name] for name in ("action", "recommended", "probability", "model", "holdout", "person")}
-        return cls(id=row["decision"], probabilities=probabilities, at=_time(row["at"]), **same)
+        """Return a decision of the API, whose probabilities have the text of actions; see `labelled`."""
+        names = ("action", "recommended", "probability", "probabilities", "model", "holdout", "person")
+        return cls(id=row["decision"], at=_time(row["at"]), **{name: row[name] for name in names})
+
+    @property
+    def may_have_numbers(self) -> bool:
+        """Whether the text of an action may be that of a number."""
+        return any(str(text).removeprefix("-").isdigit() for text in self.probabilities or ())
+
+    def labelled(self, labels: Mapping[str, Label]) -> Self:
+        """Return the decision with probabilities of actions, given by their text."""
+        if self.probabilities is None or not labels:
+            return self
+        return replace(self, probabilities={labels.get(str(text), text): p for text, p in self.probabilities.items()})
 
 
 @dataclass(frozen=True)
@@ -86,7 +95,7 @@ class Outcome:
     reward
         Its reward; None: not known yet.
     at
-        When it occurred.
+        When it occurred, or was told if that is not known.
     """
 
     id: str | None
@@ -111,7 +120,8 @@ class Outcome:
     def waiting(cls, person: str, item: Json) -> Self:
         """Return an outcome that is kept in the queue."""
         given = item.get("given", item.get("action"))
-        return cls(None, person, item.get("decision"), given, item.get("reward"), _time(item["at"]))
+        at = _time(item["at"]) if "at" in item else datetime.now(UTC)
+        return cls(None, person, item.get("decision"), given, item.get("reward"), at)
 
 
 @dataclass(frozen=True)
@@ -180,13 +190,12 @@ class Upload:
     carried: int
     dropped: dict[Label, int]
     dropped_priors: int
-    dry_run: bool
 
     @classmethod
     def from_json(cls, row: Json) -> Self:
         """Return the answer to an upload."""
         dropped = {one["action"]: one["outcomes"] for one in row["dropped"]}
-        return cls(row["model"], row["carried"], dropped, row["dropped_priors"], row.get("dry_run", False))
+        return cls(row["model"], row["carried"], dropped, row["dropped_priors"])
 
 
 @dataclass(frozen=True)
@@ -217,8 +226,3 @@ def time_json(at: datetime | str | float) -> str | float:
 
 def _time(at: str | float) -> datetime:
     return datetime.fromisoformat(at) if isinstance(at, str) else datetime.fromtimestamp(at, UTC)
-
-
-def _number_or_text(label: str) -> Label:
-    digits = label.removeprefix("-")
-    return int(label) if digits.isascii() and digits.isdigit() and str(int(label)) == label else label
