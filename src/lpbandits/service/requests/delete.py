@@ -37,6 +37,7 @@ class Delete(Write):
         unit.sql.execute(delete(schema.requests).where(schema.requests.c.person_id == person.id))
         unit.sql.execute(delete(schema.people).where(schema.people.c.id == person.id))
         unit.forget(person)
+        unit.erases = True
         unit.add(
             schema.tombstones,
             person_id=person.id,
