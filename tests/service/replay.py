@@ -97,7 +97,7 @@ def replayed(person: str, body: Any) -> list[str]:
         else:
             allowed = list(fact["probabilities"])
             made = agent.decide(None if allowed == ACTIONS else allowed)
-            if (made.id, made.action, made.probabilities) != (fact["decision"], fact["action"], fact["probabilities"]):
+            if (made.action, made.probabilities) != (fact["action"], fact["probabilities"]):
                 wrong.append(f"decision {fact['decision']} is {fact['action']}, but a new agent decides {made}")
     shown = (body["posterior"], body["rounds"], body["asked"])
     for told in (agent, _agent(person, agent.asked, current)):

@@ -86,9 +86,9 @@ class Twin:
                 actions = [a for a in actions if a != out[-1].action]
         return out
 
-    def keep(self, label: str, decisions: list[Decision]) -> None:
+    def keep(self, label: str, decisions: list[Decision], ids: list[str]) -> None:
         """Remember decisions."""
         person = self.person(label)
-        for decision in decisions:
-            person.decisions[decision.id] = decision.action  # type: ignore[assignment] # no duels
+        for decision, name in zip(decisions, ids, strict=True):
+            person.decisions[name] = decision.action  # type: ignore[assignment] # no duels
         person.asked += len(decisions)

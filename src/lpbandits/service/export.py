@@ -85,12 +85,10 @@ class Exporter:
             for row in self._rows(schema.starts, within)
         ]
         yield "starts", self.frame("starts", starts)
-        ids: dict[tuple[int, int], str] = {}
         decisions = []
         for row in self._rows(schema.decisions, within):
             setup, person = self._setup(row.version), people[row.person_id]
-            decision = id_of_decision(setup, person.label, row.asked, holdout=person.holdout)
-            ids[row.person_id, row.asked] = decision
+            decision = id_of_decision(row.person_id, row.asked)
             action = self._label(row.action)
             about = setup.configuration
             policy = about.holdout_policy if person.holdout else about.policy
@@ -103,7 +101,7 @@ class Exporter:
                 )
             )
         yield "decisions", self.frame("decisions", decisions)
-        outcomes, ratings = self._outcomes(within, labels, ids)
+        outcomes, ratings = self._outcomes(within, labels)
         yield "outcomes", outcomes
         corrections = [
             (
@@ -119,16 +117,14 @@ class Exporter:
         """Yield the ratings of a range of people: the outcomes in force that have a reward."""
         table = schema.people
         people = self.sql.execute(select(table.c.id, table.c.label).where(within.of(table.c.id)))
-        yield "ratings", self._outcomes(within, dict(map(tuple, people)), {})[1]
+        yield "ratings", self._outcomes(within, dict(map(tuple, people)))[1]
 
     def configurations(self) -> pl.DataFrame:
         """Return all versions of the configuration."""
         names = ("version", "content", "model_sha256", "reason", "deviation", "at")
         return self.frame("configurations", [tuple(row[name] for name in names) for row in self._versions])
 
-    def _outcomes(
-        self, within: IdRange, labels: dict[int, str], ids: dict[tuple[int, int], str]
-    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def _outcomes(self, within: IdRange, labels: dict[int, str]) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the outcomes of a range of people, as reported and as they stand, and the ratings."""
         table, now = schema.outcomes, standing(within)
         query = select(table, now.action.label("now"), now.reward.label("worth"), now.withdrawn.label("withdrawn"))
@@ -136,7 +132,7 @@ class Exporter:
         outcomes, ratings = [], []
         for row in self.sql.execute(query):
             person, action = labels[row.person_id], self._label(row.now)
-            decision = None if row.asked is None else ids.get((row.person_id, row.asked))
+            decision = None if row.asked is None else id_of_decision(row.person_id, row.asked)
             outcomes.append(
                 (
                     *(id_of_outcome(row.person_id, row.n), person, row.n, decision, self._label(row.action)),

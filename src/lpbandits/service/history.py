@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 
 from lpbandits.agent import Agent
-from lpbandits.agent.record import decision_id
 from lpbandits.errors import InvalidInput
 from lpbandits.io.json import digest
 from lpbandits.model import PreferenceModel
@@ -141,10 +140,13 @@ def returned_action(row: Fact) -> Label:
     return label
 
 
-def id_of_decision(setup: Setup, label: str, asked: int, *, holdout: bool) -> str:
-    """Return the id of a decision."""
-    policy = setup.policy_for(holdout=holdout)
-    return decision_id(setup.model.sha256, policy.sha256, setup.seed, label, asked)
+def id_of_decision(person_id: int, asked: int) -> str:
+    """Return the id of a decision: unique in the store, for the ids of people are never given again.
+
+    >>> id_of_decision(17, 0)
+    'd17-0'
+    """
+    return f"d{person_id}-{asked}"
 
 
 def id_of_outcome(person_id: int, n: int) -> str:

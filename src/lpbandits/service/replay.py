@@ -135,11 +135,7 @@ class Replay:
         """Return the number of a fact, and the id of a decision."""
         if name != "decisions":
             return str(fact["n"])
-        try:
-            setup = self.setup_of(fact["version"])
-            return f"{fact['n']} (id {id_of_decision(setup, self.label, fact['asked'], holdout=self.holdout)})"
-        except (LpbError, *CONVERSION_ERRORS):
-            return str(fact["n"])
+        return f"{fact['n']} (id {id_of_decision(fact['person_id'], fact['asked'])})"
 
 
 def _difference_of(stored: str | None, replayed: Any) -> str:

@@ -138,14 +138,12 @@ def _person(sql: Connection, service: Service, name: str, label: str) -> Json:
 
 def history_json(service: Service, sql: Connection, project: Project, person: Person, history: History) -> list[Json]:
     """Return all facts of a person in the order in which they were recorded."""
-    ids = {}
     out: list[tuple[int, Json]] = []
     for row in history.starts:
         start = {part: None if row[part] is None else json.loads(row[part]) for part in ("prior", "covariates")}
         out.append((row["n"], {"kind": "start", **start, "at": time_text(row["at"])}))
     for row in history.decisions:
         setup = service.setups.get(sql, project.id, row["version"])
-        ids[row["asked"]] = id_of_decision(setup, person.label, row["asked"], holdout=person.holdout)
         made = decision_json(setup, person, row)
         out.append(
             (row["n"], {"kind": "decision", **made, "returned": returned_action(row), "version": row["version"]})
@@ -153,7 +151,8 @@ def history_json(service: Service, sql: Connection, project: Project, person: Pe
     current = {outcome.n: outcome for outcome in history.current()}
     for row in history.outcomes:
         now = current[row["n"]]
-        about = {"outcome": id_of_outcome(person.id, row["n"]), "decision": ids.get(row["asked"])}
+        decision = None if row["asked"] is None else id_of_decision(person.id, row["asked"])
+        about = {"outcome": id_of_outcome(person.id, row["n"]), "decision": decision}
         reported = {"given": json.loads(row["action"]), "reward": row["reward"], "at": time_text(row["at"])}
         occurred = None if row["occurred_at"] is None else time_text(row["occurred_at"])
         standing = {"given": now.action, "reward": now.reward, "withdrawn": now.withdrawn}

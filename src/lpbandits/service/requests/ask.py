@@ -85,7 +85,7 @@ class Ask(FactWrite):
                 library=__version__,
                 key_id=self.by,
             )
-            added.append(Added(person, person.added[-1][1], decision.id))
+            added.append(Added(person, person.added[-1][1]))
             if item.exclude_seen and allowed is not None:
                 allowed = [label for label in allowed if label != decision.action]
         person.asked = agent.asked
@@ -118,13 +118,13 @@ def keep_belief(person: Person, setup: Setup, agent: Agent) -> None:
     person.belief = agent.belief.pack()
 
 
-def decision_json(setup: Setup, person: Person, row: Fact, known_id: str | None = None) -> Json:
-    """Return a decision as the API shows it; its id is computed if it is not known."""
+def decision_json(setup: Setup, person: Person, row: Fact) -> Json:
+    """Return a decision as the API shows it."""
     allowed = setup.model.actions if row["allowed"] is None else json.loads(row["allowed"])
     positive = None if row["positive"] is None else dict(json.loads(row["positive"]))
     action = json.loads(row["action"])
     return {
-        "decision": known_id or id_of_decision(setup, person.label, row["asked"], holdout=person.holdout),
+        "decision": id_of_decision(person.id, row["asked"]),
         "person": person.label,
         "action": returned_action(row),
         "recommended": action,

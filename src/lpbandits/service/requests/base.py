@@ -20,8 +20,6 @@ class Added(NamedTuple):
 
     person: Person
     fact: Fact
-    id: str | None = None
-    """Id of a decision, if it is known."""
 
 
 class Answer(NamedTuple):

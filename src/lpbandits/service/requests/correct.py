@@ -74,7 +74,7 @@ class Correct(FactWrite):
 
     def render(self, unit: Unit, project: Project, added: Sequence[Added]) -> Json:
         """Return the correction."""
-        ((person, row, _),) = added
+        ((person, row),) = added
         return {
             "outcome": id_of_outcome(person.id, row["outcome"]),
             "person": person.label,

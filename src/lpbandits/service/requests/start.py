@@ -45,6 +45,6 @@ class Start(FactWrite):
 
     def render(self, unit: Unit, project: Project, added: Sequence[Added]) -> Json:
         """Return the start."""
-        ((person, row, _),) = added
+        ((person, row),) = added
         start = {name: None if row[name] is None else json.loads(row[name]) for name in ("prior", "covariates")}
         return {"person": person.label, **start, "at": time_text(row["at"])}

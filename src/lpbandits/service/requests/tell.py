@@ -71,7 +71,7 @@ class Tell(FactWrite):
 
     def _tell(self, unit: Unit, project: Project, setup: Setup, item: TellItem) -> Added:
         person = unit.known_person(project, item.person)
-        decision = None if item.decision is None else _decision(unit, project, person, item)
+        decision = None if item.decision is None else _decision(unit, person, item)
         if person is None:
             person = enrolled(unit, project, setup, item.person)
         given, asked = item.given, None
@@ -107,7 +107,7 @@ class Tell(FactWrite):
 
     def render(self, unit: Unit, project: Project, added: Sequence[Added]) -> Json:
         """Return the outcome, or the list of outcomes."""
-        rendered = [outcome_json(unit, project, one.person, one.fact) for one in added]
+        rendered = [outcome_json(*one) for one in added]
         return rendered[0] if self.kind == "outcome" else {"outcomes": rendered}
 
 
@@ -124,31 +124,23 @@ def check_given(unit: Unit, project: Project, setup: Setup, given: Label) -> boo
     raise AssertionError
 
 
-def outcome_json(unit: Unit, project: Project, person: Person, row: Fact) -> Json:
+def outcome_json(person: Person, row: Fact) -> Json:
     """Return an outcome, as it was reported, as the API shows it."""
-    decision = None
-    if row["asked"] is not None:
-        made = unit.decision(person, row["asked"])
-        assert made is not None  # noqa: S101 - an outcome is only accepted for a decision that is stored
-        decision = id_of_decision(
-            unit.setup(project.id, made["version"]), person.label, row["asked"], holdout=person.holdout
-        )
     return {
         "outcome": id_of_outcome(person.id, row["n"]),
         "person": person.label,
-        "decision": decision,
+        "decision": None if row["asked"] is None else id_of_decision(person.id, row["asked"]),
         "given": json.loads(row["action"]),
         "reward": row["reward"],
         "at": time_text(row["at"] if row["occurred_at"] is None else row["occurred_at"]),
     }
 
 
-def _decision(unit: Unit, project: Project, person: Person | None, item: TellItem) -> Fact:
+def _decision(unit: Unit, person: Person | None, item: TellItem) -> Fact:
     """Return the decision that an outcome belongs to."""
-    row = None if person is None or item.asked is None else unit.decision(person, item.asked)
-    if person is not None and row is not None:
-        setup = unit.setup(project.id, row["version"])
-        if id_of_decision(setup, person.label, row["asked"], holdout=person.holdout) == item.decision:
+    if person is not None and item.asked is not None and item.decision == id_of_decision(person.id, item.asked):
+        row = unit.decision(person, item.asked)
+        if row is not None:
             return row
     raise NotFound(
         f"decision {item.decision!r} of person {item.person!r} does not exist; without its id, give the action instead"
