@@ -48,6 +48,7 @@ NEEDS: dict[str, tuple[str, str]] = {
     "POST /v1/projects/{project}/outcomes/{outcome}/corrections": ("recorder", "project"),
     "GET /v1/projects/{project}/people": ("reader", "project"),
     "GET /v1/projects/{project}/people/{person}": ("reader", "project"),
+    "GET /v1/projects/{project}/deletions": ("reader", "project"),
     "PUT /v1/projects/{project}/people/{person}": ("recorder", "project"),
     "DELETE /v1/projects/{project}/people/{person}": ("admin", "project"),
 }
