@@ -31,7 +31,8 @@ def verify(
 ) -> None:
     """Replay everyone from the recorded facts, and compare decisions, probabilities and beliefs bit for bit.
 
-    A server may write meanwhile. A difference is an error that names the person and the fact.
+    A server may write meanwhile. A difference is an error that names the person and the fact. Times, reasons and keys
+    cannot be replayed: they are not compared.
 
     Example: `lpb store verify --store sqlite:///lpb.db --jobs 2`
     """
@@ -57,7 +58,8 @@ def verify(
             f"{verified.differences[0]}"
         )
     if not as_json:
-        say("Everything is as recorded.")
+        say("All that can be replayed is as recorded: facts, decisions, probabilities, beliefs and stored answers.")
+        say("Times, reasons, keys and the callers' own actions do not follow from anything: they are not compared.")
 
 
 @store.command("backup", cls=options.Command)

@@ -161,7 +161,7 @@ def parsed(url: str | None) -> URL:
     except (ArgumentError, NoSuchModuleError, ValueError):
         backend = ""
     if backend == "sqlite" and out.database and out.database != ":memory:":
-        return out
+        return out.set(drivername="sqlite")
     if backend == "postgresql":
         return out.set(drivername="postgresql+psycopg")
     shown = url if backend == "" else repr(out)  # repr hides the password
