@@ -10,8 +10,9 @@ from starlette.testclient import TestClient
 
 from lpbandits.model import PreferenceModel
 from lpbandits.service.api.app import create_app
+from lpbandits.service.requests.configure import Configure
 from lpbandits.service.service import Service
-from tests.service.shared import MODEL, dump, make_project
+from tests.service.shared import MODEL, Keyed, dump, make_project
 
 ANN = "/v1/projects/p/people/ann"
 HUGE = 10**400
@@ -148,3 +149,53 @@ def test_an_error_inside_the_service_is_a_problem(
     assert (answer.status_code, answer.headers["content-type"]) == (500, "application/problem+json")
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "ann" not in answer.text
+
+
+def test_labels_that_are_not_utf8_are_refused(client: TestClient, service: Service) -> None:
+    path = make_project(client)
+    before = dump(service)
+    for label in ("Jos%E9", "Jos%E8", "%ff", "a%2F%E9"):
+        answer = client.post(f"{path}/people/{label}/decisions")
+        assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
+        assert client.get(f"{path}/people?after={label}").status_code == 400
+    assert dump(service) == before
+    for label in ("Jos%C3%A9", "Jos%C3%A8"):
+        assert client.post(f"{path}/people/{label}/decisions").status_code == 201
+    assert client.get(f"{path}/people").json()["people"] == ["Jos\u00e8", "Jos\u00e9"]
+
+
+def test_a_name_that_comes_twice_is_refused(client: TestClient, service: Service) -> None:
+    path = make_project(client)
+    before = dump(service)
+    bodies = [
+        ("POST", f"{path}/people/ann/outcomes", '{"action": "rest", "reward": 1, "reward": 2}'),
+        ("POST", f"{path}/outcomes:batch", '{"items": [{"person": "a", "person": "b", "action": 3, "reward": 1}]}'),
+        ("PUT", path, '{"seed": 1, "seed": 2}'),
+        ("PUT", f"{path}/people/ann", '{"prior": [1, 0, 0], "prior": [0, 1, 0]}'),
+        ("PUT", f"{path}/model", '{"actions": [], "actions": []}'),
+    ]
+    for method, url, content in bodies:
+        answer = client.request(method, url, content=content, headers={"Content-Type": "application/json"})
+        assert (answer.status_code, "twice" in answer.json()["detail"]) == (422, True), url
+    assert dump(service) == before
+
+
+def test_a_key_is_checked_before_the_body(keyed: Keyed) -> None:
+    make_project(keyed.client, headers=keyed.bearer())
+    reader = keyed.bearer(keyed.new_key("reader"))
+    routes = [("PUT", ANN), ("PUT", "/v1/projects/p"), ("PUT", "/v1/projects/p/model"), ("POST", "/v1/keys")]
+    for method, url in [*routes, ("POST", f"{ANN}/decisions")]:
+        for headers, status in (({}, 401), (keyed.bearer("unknown"), 401), (reader, 403), (keyed.bearer(), 422)):
+            answer = keyed.client.request(
+                method, url, content=b"{", headers={"Content-Type": "application/json", **headers}
+            )
+            assert answer.status_code == status, (url, answer.text)
+
+
+def test_a_project_that_is_refused_late_leaves_nothing(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("lpbandits.service.requests.configure.project_json", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            service.writer.submit(Configure("p", None, b"1", None, "configuration", {})).result()
+    assert dump(service)["projects"] == []
+    assert service.writer.submit(Configure("p", None, b"1", None, "configuration", {})).result().body["version"] == 1

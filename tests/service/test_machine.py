@@ -156,7 +156,8 @@ class Machine(RuleBasedStateMachine):
             same = [one for one in before if (one.reward, one.given) == (item["reward"], given)]
             if same:
                 return 201, same[0]
-            if any(one.reward is not None or one.given != given for one in before):
+            withdrawn = any(one.withdrawn and one.decision == item["decision"] for one in person.outcomes)
+            if withdrawn or any(one.reward is not None or one.given != given for one in before):
                 return 409, None
         if given not in self.given:
             return 422, None

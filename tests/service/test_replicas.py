@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from lpbandits.service.requests.delete import Delete
 from lpbandits.service.requests.tell import Tell, TellItem
 from lpbandits.service.service import Service
 from lpbandits.service.store.database import Store
+from lpbandits.service.unit import Unit
 from tests.service.shared import MODEL, dump, make_project
 
 N = 8
@@ -200,6 +201,29 @@ def test_two_replicas_change_a_project_one_after_another(replicas: list[Service]
     for one in replicas:
         with one.store.reading() as sql:
             assert one.project(sql, "p")[1].seed == last["seed"]
+
+
+def test_a_decision_is_made_under_the_settings_of_its_place(
+    replicas: list[Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = replicas
+    sending(a, ask())()
+    load, between = Unit.load_people, []
+
+    def slow(unit: Unit, *about: Any) -> None:  # b would change the project after a has read its version
+        if threading.current_thread() is a.writer._thread and not between:
+            changed = Configure("p", None, b"4", None, "configuration", {"seed": 4})
+            between.extend([b.writer.submit(changed), b.writer.submit(ask())])
+            wait(between, 1)
+        load(unit, *about)
+
+    monkeypatch.setattr(Unit, "load_people", slow)
+    sending(a, ask())()
+    assert between[0].result(10).body["version"] == 3
+    between[1].result(10)
+    versions = [row[3] for row in sorted(dump(a)["decisions"], key=lambda row: row[1])]
+    assert versions == [2, 2, 3]
+    check(a)
 
 
 def test_two_replicas_make_one_project(replicas: list[Service]) -> None:

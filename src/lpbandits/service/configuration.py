@@ -48,17 +48,22 @@ class Configuration:
 
     @classmethod
     def checked(cls, content: Json, before: "Configuration") -> "Configuration":
-        """Return the next version: `before` with the given fields."""
+        """Return the next version: `before` with the given fields and settings; a setting of None is removed."""
         names = [field.name for field in fields(cls) if field.name != "version"]
         for name in content:
             validate.as_choice(name, "the field", names)
         out = replace(before, **content, version=before.version + 1)
+        settings = validate.as_json({} if out.settings is None else out.settings, "settings")
+        if "settings" in content:
+            settings = {**(before.settings or {}), **settings}
+        settings = {name: value for name, value in settings.items() if value is not None}
+        out = replace(out, settings=settings or None)
         validate.as_text(out.policy, "policy")
         validate.as_choice(out.mode, "mode", MODES)
         validate.as_number(out.holdout, "holdout", low=0, high=1)
         validate.as_choice(out.holdout_policy, "holdout_policy", ("popular", "uniform"))
         validate.as_seed(out.seed)
-        for name in validate.as_json({} if out.settings is None else out.settings, "settings"):
+        for name in [*settings, *(content.get("settings") or ())]:
             validate.as_choice(name, "the setting", SETTINGS)
         return out
 

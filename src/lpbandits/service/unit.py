@@ -1,5 +1,6 @@
 """`Unit`: one transaction of the writer. Requests read through it, and what they add is written together at its end."""
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import Connection, Dialect, Table, func, select
+from sqlalchemy import Connection, Dialect, Table, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from lpbandits.model import PreferenceModel
@@ -15,6 +16,9 @@ from lpbandits.service.configuration import Setup, Setups
 from lpbandits.service.errors import NotFound
 from lpbandits.service.history import CHUNK, Fact, History, histories
 from lpbandits.service.store import schema, statements
+
+DELETED = "deleted"
+"""Kind of a request about a person who was deleted."""
 
 Values = dict[str, Any]
 Asked = tuple[int, int]
@@ -95,6 +99,7 @@ class Unit:
         self._setups = setups
         self._locks = sql.dialect.name == "postgresql"
         self._projects: dict[str, Project | None] = {}
+        self._own: set[str] = set()
         self._stored: dict[tuple[int, str], Stored] = {}
         self._people: dict[tuple[int, str], Person | None] = {}
         self._decisions: dict[Asked, Fact | None] = {}
@@ -105,6 +110,8 @@ class Unit:
 
     def load(self, requests: Sequence[Needs]) -> None:
         """Read what requests need, together."""
+        for name in sorted({request.project for request in requests if getattr(request, "configures", False)}):
+            self.own_project(name)  # before anything else: two replicas that share it could not both go on
         self.load_projects(request.project for request in requests)
         for name, project in self._projects.items():
             if project is not None:
@@ -124,9 +131,11 @@ class Unit:
         return project
 
     def load_projects(self, names: Iterable[str]) -> None:
-        """Read projects and the latest versions of their configurations."""
-        missing = [name for name in set(names) if name not in self._projects]
+        """Read projects and the latest versions of their configurations, which other replicas then cannot change."""
+        missing = [name for name in sorted(set(names)) if name not in self._projects]
         if missing:
+            if self._locks:  # a statement of its own: one that waits would read the versions of before
+                self.sql.execute(statements.SHARED_PROJECTS, {"names": missing})
             rows = self.sql.execute(statements.PROJECTS, {"names": missing})
             self._projects |= dict.fromkeys(missing) | {row.name: Project(*row) for row in rows}
 
@@ -134,6 +143,12 @@ class Unit:
         """Return a project, None if it does not exist."""
         self.load_projects([name])
         return self._projects[name]
+
+    def own_project(self, name: str) -> None:
+        """Let no other replica use a project until this transaction ends, as for a change of its configuration."""
+        if self._locks and name not in self._own:
+            self.sql.execute(statements.OWN_PROJECT, {"name": name})
+            self._own.add(name)
 
     def set_project(self, project: Project) -> None:
         """Use a new or changed project in the rest of this transaction."""
@@ -149,13 +164,22 @@ class Unit:
 
     def load_stored(self, project: Project, keys: Iterable[str]) -> None:
         """Read the answered requests with these keys."""
-        for some in _chunks(list(keys)):
+        for some in _chunks([text for key in keys for text in (key, _deleted_key(key))]):
             for row in self.sql.execute(statements.STORED, {"project_id": project.id, "keys": some}):
                 self._stored[project.id, row.key] = Stored(row.digest, row.kind, row.facts)
 
     def stored(self, project: Project, key: str) -> Stored | None:
-        """Return an answered request; its key must have been loaded."""
-        return self._stored.get((project.id, key))
+        """Return an answered request, or a deleted one; its key must have been loaded."""
+        return self._stored.get((project.id, key)) or self._stored.get((project.id, _deleted_key(key)))
+
+    def delete_requests(self, project: Project, person: Person) -> None:
+        """Delete the answered requests about a person, but for hashes of their keys: a retry must add nothing."""
+        where = schema.requests.c.person_id == person.id
+        for key in self.sql.execute(select(schema.requests.c.key).where(where)).scalars().all():
+            self._stored.pop((project.id, key), None)
+            self.remember(project, _deleted_key(key), digest=b"", kind=DELETED, person_id=None, facts="[]")
+            self._stored[project.id, _deleted_key(key)] = Stored(b"", DELETED, "[]")
+        self.sql.execute(delete(schema.requests).where(where))
 
     def load_people(self, project: Project, labels: Iterable[str]) -> None:
         """Read people and their snapshots; other replicas wait until this transaction ends."""
@@ -321,6 +345,11 @@ def _insert_text(table: Table, dialect: Dialect) -> tuple[str, list[str]]:
         changed = {name: statement.excluded[name] for name in columns if name != "person_id"}
         statement = statement.on_conflict_do_update(index_elements=["person_id"], set_=changed)
     return str(statement.compile(dialect=dialect, column_keys=columns)), columns
+
+
+def _deleted_key(key: str) -> str:
+    """Return what is kept of the Idempotency-Key of a deleted request; no key of a caller has a space."""
+    return f"{DELETED} {hashlib.sha256(key.encode()).hexdigest()}"
 
 
 def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

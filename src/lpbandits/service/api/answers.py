@@ -27,10 +27,16 @@ class Decision(Shape):
     at: str
 
 
+class Gone(Shape):
+    """In place of a fact of a person who was deleted since, in the answer of a repeated batch."""
+
+    deleted: Literal[True]
+
+
 class Decisions(Shape):
     """Several decisions, in the order of the request."""
 
-    decisions: list[Decision]
+    decisions: list[Decision | Gone]
 
 
 class Outcome(Shape):
@@ -47,7 +53,7 @@ class Outcome(Shape):
 class Outcomes(Shape):
     """Several outcomes, in the order of the request."""
 
-    outcomes: list[Outcome]
+    outcomes: list[Outcome | Gone]
 
 
 class Correction(Shape):

@@ -150,7 +150,9 @@ class ProjectBody(Body):
     holdout: Number = 0.0
     holdout_policy: Text = "popular"
     seed: Annotated[StrictInt, Field(ge=0, lt=2**63)] = 0
-    settings: dict[Text, StrictStr | StrictBool | Number | None] = Field(default_factory=dict)
+    settings: dict[Text, StrictStr | StrictBool | Number | None] = Field(
+        default_factory=dict, description="Settings of the policy that change; null removes one."
+    )
     reason: Text | None = Field(None, description="Why the project changes.")
     deviation: StrictBool = Field(False, description="Record a change of a trial as a deviation from its protocol.")
 

@@ -13,7 +13,14 @@ from pydantic.json_schema import models_json_schema
 
 from lpbandits.service.access import Access
 from lpbandits.service.api import bodies
-from lpbandits.service.api.context import IdempotencyKey, PersonLabel, ProjectName, Role, digest_of
+from lpbandits.service.api.context import (
+    IdempotencyKey,
+    PersonLabel,
+    ProjectName,
+    Role,
+    digest_of,
+    refuse_repeated_names,
+)
 from lpbandits.typing import Json
 
 B = TypeVar("B", bound=BaseModel)
@@ -67,6 +74,7 @@ async def received(request: Request, shape: type[B]) -> Call[B]:
     content = await request.body()
     if content and not request.headers.get("content-type", "").startswith("application/json"):
         raise RequestValidationError([{"loc": ("header", "Content-Type"), "msg": "must be application/json"}])
+    refuse_repeated_names(content)
     try:
         body = shape.model_validate_json(content or b"{}")
     except ValidationError as error:

@@ -8,13 +8,13 @@ from sqlalchemy import Connection, select
 from lpbandits.service.access import NewKey, RevokeKey, key_json
 from lpbandits.service.api import answers
 from lpbandits.service.api.bodies import KeyBody
-from lpbandits.service.api.context import Admin, json_response, read, service_of, write
+from lpbandits.service.api.context import Admin, CheckedRoute, json_response, read, service_of, write
 from lpbandits.service.api.problems import responses
 from lpbandits.service.service import Service
 from lpbandits.service.store import schema
 from lpbandits.typing import Json
 
-router = APIRouter(prefix="/v1/keys", tags=["keys"])
+router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=CheckedRoute)
 
 
 @router.post("", status_code=201, responses=responses(404, 507, created=answers.NewKey))

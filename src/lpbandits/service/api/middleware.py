@@ -33,6 +33,7 @@ NOT_LOCAL = (
     "without keys (--dev) the server answers programs and pages of this machine only: the headers Host and Origin must "
     "name localhost, 127.0.0.1 or [::1]"
 )
+NOT_UTF8 = "the path and the query must be UTF-8, with each byte quoted: %C3%A9 for é"
 
 
 def is_local(scope: Scope) -> bool:
@@ -85,7 +86,6 @@ class Middleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        keep_quoted_slashes(scope)
         start, status, started = time.perf_counter(), 500, False
 
         async def sending(message: Message) -> None:
@@ -99,7 +99,9 @@ class Middleware:
 
         length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         try:
-            if not length.isdigit() or int(length) > self.max_body:
+            if not _is_utf8(scope):
+                await problem(400, NOT_UTF8)(scope, receive, sending)
+            elif not length.isdigit() or int(length) > self.max_body:
                 await problem(413, self._too_large)(scope, receive, sending)
             elif self.only_local and not is_local(scope):
                 await problem(403, NOT_LOCAL)(scope, receive, sending)
@@ -143,3 +145,12 @@ class Middleware:
             if ids:
                 about |= {name: ids[0]} if len(ids) == 1 else {f"{name}s": len(ids)}
         self.log.info("request", **about)
+
+
+def _is_utf8(scope: Scope) -> bool:
+    """Set the path of a request, and return whether it can be read."""
+    try:
+        keep_quoted_slashes(scope)
+    except UnicodeDecodeError:
+        return False
+    return True

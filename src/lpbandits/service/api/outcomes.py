@@ -11,6 +11,7 @@ from lpbandits.service.api.calls import described, received
 from lpbandits.service.api.context import write
 from lpbandits.service.api.problems import responses
 from lpbandits.service.requests.correct import Correct
+from lpbandits.service.requests.shared import item_of
 from lpbandits.service.requests.tell import Tell, TellItem
 
 router = APIRouter(prefix="/v1/projects/{project}", tags=["outcomes"])
@@ -39,8 +40,11 @@ async def tell(request: Request) -> Response:
 async def tell_batch(request: Request) -> Response:
     """Report many outcomes; if one item is refused, so is the batch."""
     call = await received(request, OutcomeBatch)
-    items = tuple(_item(one.person, one) for one in call.body.items)
-    return await write(request, Tell(*call.origin, "outcomes", items))
+    items = []
+    for position, one in enumerate(call.body.items):
+        with item_of("outcomes", position, one.person):
+            items.append(_item(one.person, one))
+    return await write(request, Tell(*call.origin, "outcomes", tuple(items)))
 
 
 @router.post(

@@ -13,6 +13,7 @@ from lpbandits.service.api import answers
 from lpbandits.service.api.bodies import MAX_LABEL, PersonBody, storable
 from lpbandits.service.api.context import (
     Admin,
+    CheckedRoute,
     IdempotencyKey,
     PersonLabel,
     ProjectName,
@@ -40,7 +41,7 @@ After = Annotated[
     str, Query(max_length=MAX_LABEL, description="The last label of the page before."), AfterValidator(storable)
 ]
 
-router = APIRouter(prefix="/v1/projects/{project}", tags=["people"])
+router = APIRouter(prefix="/v1/projects/{project}", tags=["people"], route_class=CheckedRoute)
 
 
 @router.get("/people", responses=responses(404, ok=answers.People))

@@ -1,15 +1,18 @@
 """Routes of projects and their models."""
 
 import asyncio
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request, Response
 from sqlalchemy import Connection, func, select
 
+from lpbandits.errors import LpbError
 from lpbandits.model import PreferenceModel
 from lpbandits.service.api import answers
 from lpbandits.service.api.bodies import ProjectBody
 from lpbandits.service.api.context import (
+    CheckedRoute,
     IdempotencyKey,
     Operator,
     ProjectName,
@@ -31,7 +34,7 @@ from lpbandits.service.stats import project_stats
 from lpbandits.service.store import schema
 from lpbandits.typing import Json
 
-router = APIRouter(prefix="/v1/projects", tags=["projects"])
+router = APIRouter(prefix="/v1/projects", tags=["projects"], route_class=CheckedRoute)
 
 
 @router.get("", responses=responses(ok=answers.Projects))
@@ -75,12 +78,13 @@ async def upload(
 ) -> Response:
     """Give a project a new model; it takes over with the history of each person."""
     model = await asyncio.to_thread(PreferenceModel.from_dict, content)
-    about = await read(request, _carried, project, model)
     if dry_run:
+        about = await read(request, _carried, project, model)
         return json_response({"model": model.sha256, **about, "dry_run": True})
-    body = {"model": model.sha256, **about}
+    with suppress(LpbError):  # a repeated request has an answer, whatever the settings are now
+        await read(request, _warm_up, project, model)
     digest = digest_of(request, None) + bytes.fromhex(model.sha256)[:8]
-    operation = Configure(project, key, digest, access.key_id, "model", {}, model, reason, deviation, body)
+    operation = Configure(project, key, digest, access.key_id, "model", {}, model, reason, deviation)
     return await write(request, operation, status=200)
 
 
@@ -125,9 +129,13 @@ def _project(sql: Connection, service: Service, name: str) -> Json:
 
 def _carried(sql: Connection, service: Service, name: str, model: PreferenceModel) -> Json:
     project, setup = service.project(sql, name)
-    new = Setup(setup.configuration, model)
-    new.warm_up()
-    return carried_by(sql, project.id, new).to_dict()
+    return carried_by(sql, project.id, Setup(setup.configuration, model)).to_dict()
+
+
+def _warm_up(sql: Connection, service: Service, name: str, model: PreferenceModel) -> None:
+    """Compile what the first decision with a model would wait for."""
+    _, setup = service.project(sql, name)
+    Setup(setup.configuration, model).warm_up()
 
 
 def _model(sql: Connection, service: Service, name: str) -> Json:

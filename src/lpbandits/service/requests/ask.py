@@ -1,17 +1,16 @@
 """`Ask`: decisions for one person or many, now or for the next few times."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lpbandits import __version__
-from lpbandits.agent import Agent
 from lpbandits.errors import InvalidInput
 from lpbandits.service.configuration import Setup
 from lpbandits.service.errors import Conflict
-from lpbandits.service.history import Fact, id_of_decision, restored, returned_action
+from lpbandits.service.history import Fact, id_of_decision, returned_action
 from lpbandits.service.requests.base import Added, FactWrite, time_text
+from lpbandits.service.requests.shared import agent_of, enrolled, item_of, keep_belief
 from lpbandits.service.store import schema
 from lpbandits.service.unit import Person, Project, Unit
 from lpbandits.typing import Json, Label
@@ -57,7 +56,11 @@ class Ask(FactWrite):
         """Add the decisions of all items."""
         setup = unit.setup(project.id, project.version)
         _ = setup.model
-        return [one for item in self.items for one in self._decide(unit, project, setup, item)]
+        added = []
+        for position, item in enumerate(self.items):
+            with item_of(self.kind, position, item.person):
+                added += self._decide(unit, project, setup, item)
+        return added
 
     def _decide(self, unit: Unit, project: Project, setup: Setup, item: AskItem) -> list[Added]:
         person = unit.known_person(project, item.person) or enrolled(unit, project, setup, item.person)
@@ -95,27 +98,6 @@ class Ask(FactWrite):
         """Return the decision, or the list of decisions."""
         rendered = [decision_json(unit.setup(project.id, one.fact["version"]), *one) for one in added]
         return rendered[0] if self.kind == "decision" else {"decisions": rendered}
-
-
-def enrolled(unit: Unit, project: Project, setup: Setup, label: str) -> Person:
-    """Add a person, and draw whether they belong to the holdout."""
-    share = setup.configuration.holdout
-    drawn = int.from_bytes(hashlib.sha256(f"holdout {setup.seed} {label}".encode()).digest()[:8], "big")
-    return unit.new_person(project, label, holdout=drawn < share * 2**64)
-
-
-def agent_of(unit: Unit, setup: Setup, person: Person) -> Agent:
-    """Return a person's agent under the current setup, from the snapshot if that is of the same version."""
-    if person.version == setup.version or person.n == 0:
-        return restored(setup, person.label, person.belief, holdout=person.holdout, asked=person.asked)
-    history = unit.history(person)
-    return history.agent(setup, person.label, holdout=person.holdout, asked=person.asked)
-
-
-def keep_belief(person: Person, setup: Setup, agent: Agent) -> None:
-    """Store an agent's belief in a person's snapshot."""
-    person.version = setup.version
-    person.belief = agent.belief.pack()
 
 
 def decision_json(setup: Setup, person: Person, row: Fact) -> Json:

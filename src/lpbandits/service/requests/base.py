@@ -11,8 +11,10 @@ from sqlalchemy import select
 from lpbandits.service.errors import Conflict, NotFound
 from lpbandits.service.history import Fact, histories
 from lpbandits.service.store import schema
-from lpbandits.service.unit import Person, Project, Unit
+from lpbandits.service.unit import DELETED, Person, Project, Unit
 from lpbandits.typing import Json
+
+PERSON_DELETED = "the person of this request was deleted; use a new Idempotency-Key to enrol them again"
 
 
 class Added(NamedTuple):
@@ -67,6 +69,8 @@ class Write:
         """Return the answer; a repeated request adds nothing."""
         project = unit.project(self.project)
         stored = None if self.key is None else unit.stored(project, self.key)
+        if stored is not None and stored.kind == DELETED:
+            raise NotFound(PERSON_DELETED)
         if stored is not None:
             if stored.digest != self.digest:
                 raise Conflict(
@@ -101,8 +105,13 @@ class FactWrite(Write):
         return self.render(unit, project, added), facts, only.pop() if len(only) == 1 else None
 
     def recall(self, unit: Unit, project: Project, facts: str) -> Json:
-        """Render the stored facts."""
-        return self.render(unit, project, _read(unit, project, facts))
+        """Render the stored facts; those of people who were deleted since are only marked, in their places."""
+        added = _read(unit, project, facts)
+        body = self.render(unit, project, [one for one in added if one is not None])
+        if None in added:  # several people, whose answers are in a list with the name of the kind
+            rendered = iter(body[self.kind])
+            body[self.kind] = [{"deleted": True} if one is None else next(rendered) for one in added]
+        return body
 
     def add(self, unit: Unit, project: Project) -> list[Added]:
         """Add facts."""
@@ -113,8 +122,8 @@ class FactWrite(Write):
         raise NotImplementedError
 
 
-def _read(unit: Unit, project: Project, facts: str) -> list[Added]:
-    """Return facts of the store by person and number."""
+def _read(unit: Unit, project: Project, facts: str) -> list[Added | None]:
+    """Return facts of the store by person and number, None for those of deleted people."""
     places = [tuple(place) for place in json.loads(facts)]
     ids = {person_id for person_id, _ in places}
     table = schema.people
@@ -123,14 +132,16 @@ def _read(unit: Unit, project: Project, facts: str) -> list[Added]:
         for row in unit.sql.execute(select(table).where(table.c.id.in_(ids)))
     }
     if len(ids) == 1 and not people:
-        raise NotFound("the person of this request was deleted")
+        raise NotFound(PERSON_DELETED)
     by_number = {
         (person_id, fact["n"]): fact
         for person_id, history in histories(unit.sql, people).items()
         for facts_of in (history.starts, history.decisions, history.outcomes, history.corrections)
         for fact in facts_of
     }
-    return [Added(people[person_id], by_number[person_id, n]) for person_id, n in places if person_id in people]
+    return [
+        Added(people[person_id], by_number[person_id, n]) if person_id in people else None for person_id, n in places
+    ]
 
 
 def time_text(microseconds: int) -> str:

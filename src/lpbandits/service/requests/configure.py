@@ -1,21 +1,25 @@
 """`Configure`: make a project, change its settings, or give it a model."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from sqlalchemy import insert, select
 
 from lpbandits.errors import InvalidInput
 from lpbandits.model import PreferenceModel
-from lpbandits.policies.choose import AUTO
+from lpbandits.policies.choose import AUTO, choose_policy
 from lpbandits.policies.registry import entry_of
-from lpbandits.service.carry import check_family
+from lpbandits.service.carry import carried_by, check_family
 from lpbandits.service.configuration import Configuration, Setup
 from lpbandits.service.errors import Conflict
 from lpbandits.service.requests.base import Answer, Write
 from lpbandits.service.store import schema
 from lpbandits.service.unit import Project, Unit
 from lpbandits.typing import Json
+
+SMALLEST = PreferenceModel([[0, 1], [1, 0]], noise=1.0)
+"""What allows all settings that some model allows."""
 
 
 @dataclass(frozen=True)
@@ -32,43 +36,52 @@ class Configure(Write):
         Why; required for a deviation.
     deviation
         Whether a change of a running trial is meant, and recorded as a deviation from its protocol.
-    about
-        Further fields of the answer.
     """
+
+    configures: ClassVar[bool] = True
 
     content: Json
     model: PreferenceModel | None = None
     reason: str | None = None
     deviation: bool = False
-    about: Json | None = None
 
     def run(self, unit: Unit) -> Answer:
         """Return the answer; make the project if it does not exist."""
         if self.deviation and not self.reason:
             raise InvalidInput("reason must say why the protocol of the trial is changed, got none")
-        if self.model is None and unit.known_project(self.project) is None:
-            self._checked(unit, Configuration.checked(self.content, Configuration()))
+        if self.model is not None or unit.known_project(self.project) is not None:
+            return super().run(unit)
+        unit.flush()  # what earlier requests added must outlive the savepoint
+        with unit.sql.begin_nested():
             added = unit.sql.execute(insert(schema.projects).values(name=self.project, at=unit.now))
             (project_id,) = added.inserted_primary_key or (0,)
             unit.set_project(Project(project_id, self.project, 0))
-        return super().run(unit)
+            return super().run(unit)
 
     def carry_out(self, unit: Unit, project: Project) -> tuple[Json, str, int | None]:
         """Add a version of the configuration, unless nothing changes."""
         before = unit.setup(project.id, project.version).configuration if project.version else Configuration()
         content = self.content if self.model is None else {"model_sha256": self.model.sha256}
         after = Configuration.checked(content, before)
+        setup = self._setup(unit, after)
+        if setup is not None and after.mode == "trial" and after.policy == AUTO:  # what it means may change
+            after = replace(after, policy=choose_policy(setup.model, **(after.settings or {})).name)
+            setup = self._setup(unit, after)
         changes = after.changes(before)
-        frozen = before.mode == "trial" and changes != [] and not (self.model and before.model_sha256 is None)
+        frozen = before.mode == "trial" and changes != [] and before.model_sha256 is not None
         if frozen and not self.deviation:
+            how = 'send "deviation": true with a "reason"' if self.model is None else "add ?deviation=true&reason=…"
             raise Conflict(
-                f"the project is a trial, whose {', '.join(changes)} must not change; to record the change as a "
-                'deviation from the protocol, send "deviation": true with a "reason"'
+                f"the project is a trial, whose {', '.join(changes).replace('model_sha256', 'model')} must not change; "
+                f"to record the change as a deviation from the protocol, {how}"
             )
-        self._checked(unit, after)
+        _check(after, setup)
         unit.flush()
-        if after.model_sha256 is not None:
-            check_family(unit.sql, project.id, Setup(after, self.model or unit.model(after.model_sha256)))
+        about: Json = {}
+        if setup is not None and self.model is not None:
+            about = {"model": self.model.sha256, **carried_by(unit.sql, project.id, setup).to_dict()}
+        elif setup is not None:
+            check_family(unit.sql, project.id, setup)
         if changes or not project.version:
             if self.model is not None:
                 self._store(unit, self.model)
@@ -86,7 +99,7 @@ class Configure(Write):
             unit.flush()
             project = project._replace(version=after.version)
             unit.set_project(project)
-        body = project_json(project, unit.setup(project.id, project.version)) | (self.about or {})
+        body = project_json(project, unit.setup(project.id, project.version)) | about
         return body, json.dumps(body), None
 
     def recall(self, unit: Unit, project: Project, facts: str) -> Json:
@@ -94,18 +107,24 @@ class Configure(Write):
         answer: Json = json.loads(facts)
         return answer
 
-    def _checked(self, unit: Unit, after: Configuration) -> None:
-        """Raise if the policies cannot be made; without a model, if the name of the policy is unknown."""
-        if after.policy != AUTO:
-            entry_of(after.policy)
-        if after.model_sha256 is not None:
-            setup = Setup(after, self.model or unit.model(after.model_sha256))
-            _ = setup.policy, setup.holdout_policy
+    def _setup(self, unit: Unit, after: Configuration) -> Setup | None:
+        """Return the setup of a configuration, None without a model."""
+        return None if after.model_sha256 is None else Setup(after, self.model or unit.model(after.model_sha256))
 
     def _store(self, unit: Unit, model: PreferenceModel) -> None:
         table = schema.models
         if unit.sql.execute(select(table.c.sha256).where(table.c.sha256 == model.sha256)).scalar() is None:
             unit.add(table, sha256=model.sha256, content=json.dumps(model.to_dict()), at=unit.now)
+
+
+def _check(after: Configuration, setup: Setup | None) -> None:
+    """Raise if the policies cannot be made; without a model, if no model allows the policy's name and the settings."""
+    if after.policy != AUTO:
+        entry_of(after.policy)
+    if setup is not None:
+        _ = setup.policy, setup.holdout_policy
+    else:
+        choose_policy(SMALLEST, "lpbts", **(after.settings or {}))
 
 
 def project_json(project: Project, setup: Setup) -> Json:

@@ -10,9 +10,8 @@ from sqlalchemy import select
 from lpbandits.errors import InvalidInput
 from lpbandits.service.errors import Conflict, NotFound
 from lpbandits.service.history import History, id_of_outcome
-from lpbandits.service.requests.ask import keep_belief
 from lpbandits.service.requests.base import Added, FactWrite, time_text
-from lpbandits.service.requests.tell import check_given
+from lpbandits.service.requests.shared import check_given, keep_belief
 from lpbandits.service.store import schema
 from lpbandits.service.unit import Project, Unit
 from lpbandits.typing import Json, Label

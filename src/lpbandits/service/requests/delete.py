@@ -26,7 +26,7 @@ class Delete(Write):
         return [self.person]
 
     def carry_out(self, unit: Unit, project: Project) -> tuple[Json, str, int | None]:
-        """Delete the person's rows and their answered requests, and add a tombstone."""
+        """Delete the person's rows and their answered requests but for hashed keys, and add a tombstone."""
         person = unit.known_person(project, self.person)
         if person is None:
             raise NotFound(f"person {self.person!r} does not exist in this project")
@@ -34,7 +34,7 @@ class Delete(Write):
         counts = {}
         for table in schema.PERSONAL:
             counts[table.name] = unit.sql.execute(delete(table).where(table.c.person_id == person.id)).rowcount
-        unit.sql.execute(delete(schema.requests).where(schema.requests.c.person_id == person.id))
+        unit.delete_requests(project, person)
         unit.sql.execute(delete(schema.people).where(schema.people.c.id == person.id))
         unit.forget(person)
         unit.erases = True

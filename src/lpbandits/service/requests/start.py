@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from lpbandits.agent import Agent
 from lpbandits.service.history import states_digest
-from lpbandits.service.requests.ask import enrolled, keep_belief
 from lpbandits.service.requests.base import Added, FactWrite, time_text
+from lpbandits.service.requests.shared import enrolled, keep_belief
 from lpbandits.service.store import schema
 from lpbandits.service.unit import Project, Unit
 from lpbandits.typing import Json

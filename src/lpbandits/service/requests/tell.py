@@ -4,14 +4,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
-
 from lpbandits.errors import InvalidInput
 from lpbandits.service.configuration import Setup
 from lpbandits.service.errors import Conflict, NotFound
 from lpbandits.service.history import Fact, Outcome, id_of_decision, id_of_outcome, returned_action
-from lpbandits.service.requests.ask import agent_of, enrolled, keep_belief
 from lpbandits.service.requests.base import Added, FactWrite, time_text
+from lpbandits.service.requests.shared import agent_of, check_given, enrolled, item_of, keep_belief
 from lpbandits.service.store import schema
 from lpbandits.service.unit import Person, Project, Unit
 from lpbandits.typing import Json, Label
@@ -67,7 +65,11 @@ class Tell(FactWrite):
     def add(self, unit: Unit, project: Project) -> list[Added]:
         """Add the outcomes of all items."""
         setup = unit.setup(project.id, project.version)
-        return [self._tell(unit, project, setup, item) for item in self.items]
+        added = []
+        for position, item in enumerate(self.items):
+            with item_of(self.kind, position, item.person):
+                added.append(self._tell(unit, project, setup, item))
+        return added
 
     def _tell(self, unit: Unit, project: Project, setup: Setup, item: TellItem) -> Added:
         person = unit.known_person(project, item.person)
@@ -77,12 +79,12 @@ class Tell(FactWrite):
         given, asked = item.given, None
         if decision is not None:
             asked = decision["asked"]
-            before = _reported(unit, person, asked)
+            before, withdrawn = _reported(unit, person, asked)
             given = given if given is not None else (before[-1].action if before else returned_action(decision))
             for outcome in before:
                 if outcome.reward == item.reward and outcome.action == given:
                     return _fact(unit, person, outcome)
-            _check_first(person, item, given, before)
+            _check_first(person, item, given, before, withdrawn)
         if given is None:
             raise InvalidInput("action must be the action that was given if there is no decision, got none")
         is_evidence = check_given(unit, project, setup, given) and item.reward is not None
@@ -111,19 +113,6 @@ class Tell(FactWrite):
         return rendered[0] if self.kind == "outcome" else {"outcomes": rendered}
 
 
-def check_given(unit: Unit, project: Project, setup: Setup, given: Label) -> bool:
-    """Return whether an action is in the current model; refuse one that no model of the project has had."""
-    if given in setup.model.index:
-        return True
-    table = schema.configurations
-    hashes = select(table.c.model_sha256).where(table.c.project_id == project.id, table.c.model_sha256.is_not(None))
-    for sha256 in unit.sql.execute(hashes.distinct()).scalars():
-        if given in unit.model(sha256).index:
-            return False
-    setup.policy.index_of(given)
-    raise AssertionError
-
-
 def outcome_json(person: Person, row: Fact) -> Json:
     """Return an outcome, as it was reported, as the API shows it."""
     return {
@@ -147,15 +136,18 @@ def _decision(unit: Unit, person: Person | None, item: TellItem) -> Fact:
     )
 
 
-def _reported(unit: Unit, person: Person, asked: int) -> list[Outcome]:
-    """Return the outcomes in force of a decision."""
+def _reported(unit: Unit, person: Person, asked: int) -> tuple[list[Outcome], list[Outcome]]:
+    """Return the outcomes of a decision that are in force, and those that were withdrawn."""
     if not unit.is_reported(person, asked):
-        return []
-    return [outcome for outcome in unit.history(person).in_force() if outcome.asked == asked]
+        return [], []
+    outcomes = [outcome for outcome in unit.history(person).current() if outcome.asked == asked]
+    return [one for one in outcomes if not one.withdrawn], [one for one in outcomes if one.withdrawn]
 
 
-def _check_first(person: Person, item: TellItem, given: Label, before: Sequence[Outcome]) -> None:
-    """Refuse a second reward of a decision, and another action than the one that was reported as given."""
+def _check_first(
+    person: Person, item: TellItem, given: Label, before: Sequence[Outcome], withdrawn: Sequence[Outcome]
+) -> None:
+    """Refuse a second reward of a decision, another action than was reported, and what may be a late repetition."""
     for outcome in before:
         if outcome.reward is not None or outcome.action != given:
             known = f"{outcome.action!r} with the reward {outcome.reward}"
@@ -163,6 +155,11 @@ def _check_first(person: Person, item: TellItem, given: Label, before: Sequence[
                 f"decision {item.decision!r} already has an outcome, {known}; to change it, correct the outcome "
                 f"{id_of_outcome(person.id, outcome.n)}"
             )
+    if withdrawn:
+        raise Conflict(
+            f"an outcome of decision {item.decision!r} was withdrawn; to report it again, correct the outcome "
+            f"{id_of_outcome(person.id, (before or withdrawn)[-1].n)}, which reinstates it"
+        )
 
 
 def _fact(unit: Unit, person: Person, outcome: Outcome) -> Added:

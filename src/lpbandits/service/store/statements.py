@@ -18,6 +18,17 @@ PROJECTS = (
 )
 """Projects and the latest versions of their configurations."""
 
+SHARED_PROJECTS = (
+    select(_project.c.id)
+    .where(_project.c.name.in_(bindparam("names", expanding=True)))
+    .order_by(_project.c.name)
+    .with_for_update(read=True)
+)
+"""Ids of projects whose configurations no other replica may change until the end of the transaction."""
+
+OWN_PROJECT = select(_project.c.id).where(_project.c.name == bindparam("name")).with_for_update()
+"""Id of a project, locked for a change of its configuration."""
+
 STORED = select(_request.c.key, _request.c.digest, _request.c.kind, _request.c.facts).where(
     _request.c.project_id == bindparam("project_id"), _request.c.key.in_(bindparam("keys", expanding=True))
 )
