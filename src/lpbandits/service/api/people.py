@@ -1,7 +1,8 @@
 """Routes of people."""
 
 import json
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Query, Request, Response
@@ -27,7 +28,7 @@ from lpbandits.service.api.context import (
 )
 from lpbandits.service.api.problems import responses
 from lpbandits.service.errors import NotFound
-from lpbandits.service.history import Fact, History, histories, id_of_decision, id_of_outcome, returned_action
+from lpbandits.service.history import History, histories, id_of_decision, id_of_outcome, returned_action
 from lpbandits.service.requests.ask import decision_json
 from lpbandits.service.requests.base import time_text
 from lpbandits.service.requests.delete import Delete
@@ -187,7 +188,7 @@ def history_json(service: Service, sql: Connection, project: Project, person: Pe
     return [fact for _, fact in sorted(out, key=lambda entry: entry[0])]
 
 
-def _recorded(row: Fact) -> Json:
+def _recorded(row: Mapping[Any, Any]) -> Json:
     """Return when a fact was recorded, and with which access key."""
     return {"at": time_text(row["at"]), "by": row["key_id"]}
 

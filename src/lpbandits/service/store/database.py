@@ -108,7 +108,7 @@ class Store:
             self._must_erase = not self._copy_log(self._engine, "TRUNCATE")
 
     def erase_deleted(self) -> None:
-        """Remove what was deleted from SQLite's log too, after this transaction or as soon as nobody reads the log."""
+        """Remove what was deleted from SQLite's log too, after this transaction or once no reader uses the log."""
         self._must_erase = self.sqlite
 
     def _copy_log(self, engine: Engine, mode: str) -> bool:
