@@ -208,7 +208,8 @@ def test_a_decision_is_made_under_the_settings_of_its_place(
 ) -> None:
     a, b = replicas
     sending(a, ask())()
-    load, between = Unit.load_people, []
+    load = Unit.load_people
+    between: list[Any] = []
 
     def slow(unit: Unit, *about: Any) -> None:  # b would change the project after a has read its version
         if threading.current_thread() is a.writer._thread and not between:

@@ -100,7 +100,7 @@ def test_an_item_of_a_refused_batch_is_named(client: TestClient, service: Servic
     path = make_project(client)
     before = dump(service)
     people = [{"person": person} for person in ("ann", "bob", "cal")]
-    asks = [*people[:2], {**people[2], "allowed": ["nothing"]}]
+    asks: list[dict[str, Any]] = [*people[:2], {**people[2], "allowed": ["nothing"]}]
     tells: list[dict[str, Any]] = [{**one, "action": "rest", "reward": 1} for one in people]
     batches: list[tuple[str, list[dict[str, Any]]]] = [
         ("decisions", asks),
