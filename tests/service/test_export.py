@@ -222,3 +222,41 @@ def test_the_command_exports(sqlite_url: str, opened: Callable[..., Service], tm
     assert isinstance(error_of(*words, tmp_path / "x", "--format", "xls"), InvalidInput)
     missing = error_of("store", "export", "--store", f"sqlite:///{tmp_path}/none.db", "--out", tmp_path / "x")
     assert isinstance(missing, InvalidInput)
+
+
+def test_every_record_says_with_which_key_it_was_made(keyed: Keyed, tmp_path: Path) -> None:
+    client, path = keyed.client, make_project(keyed.client, headers=keyed.bearer())
+    recorder = keyed.bearer(keyed.new_key("recorder", "p"))
+    ids = []
+    for person in ("ann", "bob"):
+        own = f"{path}/people/{person}"
+        assert client.put(own, json={"prior": [0.2, 0.2, 0.6]}, headers=recorder).status_code == 200
+        decision = client.post(f"{own}/decisions", headers=recorder).json()["decision"]
+        told = client.post(f"{own}/outcomes", json={"decision": decision, "reward": 1}, headers=recorder).json()
+        body = {"reward": 2, "reason": "typing error"}
+        ids.append(int(decision.partition("-")[0].removeprefix("d")))
+        place = f"{path}/outcomes/{told['outcome']}/corrections"
+        assert client.post(place, json=body, headers=recorder).status_code == 201
+    for person in ("bob", "ann"):
+        by = {
+            fact["kind"]: fact["by"]
+            for fact in client.get(f"{path}/people/{person}", headers=recorder).json()["history"]
+        }
+        assert by == {"start": 2, "decision": 2, "outcome": 2, "correction": 2}
+        client.delete(f"{path}/people/{person}", params={"reason": f"{person} left"}, headers=keyed.bearer())
+        if person == "bob":
+            export_folder(keyed.service.store, tmp_path)
+    for name in ("starts", "decisions", "outcomes", "corrections"):
+        assert read(tmp_path, name)["by"].to_list() == [2]
+    assert read(tmp_path, "configurations")["by"].to_list() == [1, 1]
+    answer = client.get(f"{path}/deletions", headers=recorder).json()
+    assert answer["next"] is None
+    fields = ("person_id", "decisions", "outcomes", "reason", "by")
+    first, second = ([row[name] for name in fields] for row in answer["deletions"])
+    assert [first, second] == [[ids[0], 1, 1, "ann left", 1], [ids[1], 1, 1, "bob left", 1]]
+    pages = [client.get(f"{path}/deletions?limit=1&after={n}", headers=recorder).json() for n in (0, *ids)]
+    assert [[row["person_id"] for row in page["deletions"]] for page in pages] == [[ids[0]], [ids[1]], []]
+    assert [page["next"] for page in pages] == [*ids, None]
+    (row,) = read(tmp_path, "deletions").to_dicts()
+    assert [row[name] for name in fields] == second
+    assert row["at"].strftime("%Y-%m-%dT%H:%M:%S.%fZ") == answer["deletions"][1]["at"]

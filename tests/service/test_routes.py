@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 from starlette.testclient import TestClient
 
+from lpbandits.service.store import schema
 from tests.service.shared import MODEL, Keyed, make_project
 
 ROLES = ("reader", "recorder", "operator", "admin")
@@ -46,6 +48,7 @@ NEEDS: dict[str, tuple[str, str]] = {
     "POST /v1/projects/{project}/outcomes/{outcome}/corrections": ("recorder", "project"),
     "GET /v1/projects/{project}/people": ("reader", "project"),
     "GET /v1/projects/{project}/people/{person}": ("reader", "project"),
+    "GET /v1/projects/{project}/deletions": ("reader", "project"),
     "PUT /v1/projects/{project}/people/{person}": ("recorder", "project"),
     "DELETE /v1/projects/{project}/people/{person}": ("admin", "project"),
 }
@@ -74,7 +77,10 @@ def test_each_key_is_allowed_what_its_role_allows(keyed: Keyed) -> None:
         make_project(client, name, headers=admin)
         made = client.post(f"/v1/projects/{name}/people/ann/outcomes", json={"action": 3, "reward": 1}, headers=admin)
         assert made.status_code == 201
-    expired = keyed.new_key("operator", "p", expires_at="2001-01-01T00:00:00Z")
+    expired = keyed.new_key("operator", "p", expires_at="2099-01-01T00:00:00Z")
+    with keyed.service.store.writing() as sql:
+        sql.execute(update(schema.keys).where(schema.keys.c.expires_at.is_not(None)).values(expires_at=1))
+    keyed.service.keys.forget()
     revoked = client.post("/v1/keys", json={"name": "x", "role": "admin"}, headers=admin).json()
     assert client.get("/metrics", headers=keyed.bearer(revoked["key"])).status_code == 200
     assert client.delete(f"/v1/keys/{revoked['id']}", headers=admin).json()["revoked"]

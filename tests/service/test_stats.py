@@ -37,7 +37,7 @@ def test_numbers_are_those_of_the_export(service: Service, client: TestClient, t
         label = str(row["action"])
         rewards = ratings.filter(pl.col("action") == label)["rating"]
         assert row["recommended"] == (decisions["recommended"] == label).sum()
-        assert row["given"] == (standing["current_given"] == label).sum()
+        assert row["given"] == _given(standing.filter(pl.col("current_given") == label))
         assert row["rewards"] == len(rewards)
         assert row["mean_reward"] == pytest.approx(rewards.mean(), rel=1e-12)
     assert sum(row["recommended"] for row in about["actions"]) == len(decisions)
@@ -47,11 +47,36 @@ def test_numbers_are_those_of_the_export(service: Service, client: TestClient, t
         rewards = ratings.filter(in_arm)["rating"]
         assert arm["people"] == len(people.filter(in_arm))
         assert arm["recommended"] == len(decisions.filter(in_arm))
-        assert arm["given"] == len(standing.filter(in_arm))
+        assert arm["given"] == _given(standing.filter(in_arm))
         assert (arm["rewards"], arm["mean_reward"]) == (len(rewards), pytest.approx(rewards.mean(), rel=1e-12))
     times = pl.concat([people["at"], decisions["at"], outcomes["at"]])
     shown = times.sort().dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")
     assert [about["first"], about["last"]] == [shown[0], shown[-1]]
+
+
+def _given(outcomes: pl.DataFrame) -> int:
+    """Return how often actions were given: once for each decision."""
+    decisions = outcomes["decision"]
+    return decisions.null_count() + decisions.drop_nulls().n_unique()
+
+
+def test_an_action_of_a_decision_is_given_once(client: TestClient) -> None:
+    path = make_project(client)
+    people = ("rewarded later", "withdrawn", "not rewarded", "corrected")
+    told = {}
+    for person in people:
+        own = f"{path}/people/{person}"
+        decision = client.post(f"{own}/decisions", json={"allowed": ["walk"]}).json()["decision"]
+        assert client.post(f"{own}/outcomes", json={"decision": decision}).status_code == 201
+        if person != "not rewarded":
+            told[person] = client.post(f"{own}/outcomes", json={"decision": decision, "reward": 3}).json()["outcome"]
+    for person, change in (("withdrawn", {"reward": None}), ("corrected", {"reward": 2, "given": "rest"})):
+        body = {**change, "reason": "typing error"}
+        assert client.post(f"{path}/outcomes/{told[person]}/corrections", json=body).status_code == 201
+    about = client.get(f"{path}/stats").json()
+    counts = {row["action"]: (row["given"], row["rewards"]) for row in about["actions"]}
+    assert counts == {"walk": (3, 1), "rest": (1, 1)}
+    assert (about["arms"][0]["given"], about["outcomes"], about["withdrawn"]) == (4, 7, 1)
 
 
 def test_an_empty_project_has_numbers(client: TestClient) -> None:

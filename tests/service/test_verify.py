@@ -1,9 +1,11 @@
 """`lpb store verify`: it replays everyone, and names what was altered."""
 
 import itertools
+import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -158,6 +160,23 @@ def test_a_valid_belief_of_other_outcomes_is_named(service: Service, client: Tes
     assert "person 'ann' of project p: snapshot: the belief" in only_difference(service)
 
 
+def test_a_damaged_belief_is_derived_again_as_documented(service: Service, client: TestClient) -> None:
+    path = make_project(client)
+    for person in ("ann", "bob"):
+        for reward in (0.5, 0.75):
+            client.post(f"{path}/people/{person}/outcomes", json={"action": "walk", "reward": reward})
+    alter(service, "UPDATE snapshots SET belief = :belief WHERE person_id = 1", belief=b"damaged")
+    assert "person 'ann'" in only_difference(service)
+    page = (Path(__file__).parents[2] / "docs" / "commands" / "store.md").read_text()
+    (statement,) = re.findall(r"^    (UPDATE snapshots .*)$", page, re.MULTILINE)
+    alter(service, statement.removesuffix(";").replace("guest 13", "ann").replace("'example'", "'p'"))
+    assert verified(service).differences == []
+    answer = client.post(f"{path}/people/ann/decisions")
+    assert answer.status_code == 201, answer.text
+    assert client.get(f"{path}/people/ann").json()["rounds"] == 2
+    assert verified(service).differences == []
+
+
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
 def test_a_model_that_was_altered_is_named(service: Service, client: TestClient) -> None:
     make_project(client)
@@ -217,7 +236,13 @@ def test_the_command_reports_and_fails(sqlite_url: str, opened: Callable[..., Se
     service = opened(sqlite_url)
     with TestClient(create_app(service)) as client:
         live(client, rounds=2)
-    assert "Everything is as recorded." in output("store", "verify", "--store", sqlite_url)
+    words = output("store", "verify", "--store", sqlite_url)
+    assert "All that can be replayed is as recorded" in words
+    assert "Times, reasons, keys and the callers' own actions" in words
+    for altered in ("outcomes SET at = 1 WHERE person_id = 1", "configurations SET reason = 'x', key_id = 7"):
+        with service.store.writing() as sql:
+            assert sql.execute(text(f"UPDATE {altered}")).rowcount
+    assert output("store", "verify", "--store", sqlite_url).splitlines()[1:] == words.splitlines()[1:]
     content = json_output("store", "verify", "--store", sqlite_url, "--project", "p")
     assert (content["people"], content["n_differences"], content["differences"]) == (5, 0, [])
     alter(service, "UPDATE people SET label = 'else' WHERE id = 4")

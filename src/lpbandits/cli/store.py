@@ -1,4 +1,4 @@
-"""`lpb store`: verify, back up, export and count what the decision service recorded."""
+"""`lpb store`: verify, back up, export and count what the decision service recorded, and make a key for it."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ store = typer.Typer(no_args_is_help=True)
 
 @store.callback()
 def group() -> None:
-    """Verify, back up, export and count what the decision service recorded.
+    """Verify, back up, export and count what the decision service recorded, and make a key for it.
 
     Example: `lpb store verify --store sqlite:///lpb.db`
     """
@@ -31,7 +31,8 @@ def verify(
 ) -> None:
     """Replay everyone from the recorded facts, and compare decisions, probabilities and beliefs bit for bit.
 
-    A server may write meanwhile. A difference is an error that names the person and the fact.
+    A server may write meanwhile. A difference is an error that names the person and the fact. Times, reasons and keys
+    cannot be replayed: they are not compared.
 
     Example: `lpb store verify --store sqlite:///lpb.db --jobs 2`
     """
@@ -57,7 +58,8 @@ def verify(
             f"{verified.differences[0]}"
         )
     if not as_json:
-        say("Everything is as recorded.")
+        say("All that can be replayed is as recorded: facts, decisions, probabilities, beliefs and stored answers.")
+        say("Times, reasons, keys and the callers' own actions do not follow from anything: they are not compared.")
 
 
 @store.command("backup", cls=options.Command)
@@ -79,6 +81,28 @@ def backup(
         print_json(done.to_dict())
     else:
         say(f"Backup: {display(out, None)}, {size_text(done.bytes)}, checked, in {done.seconds:.1f} s")
+
+
+@store.command("key", cls=options.Command)
+def key(store: StoreUrl = None, as_json: options.AsJson = False) -> None:
+    """Make an admin key, if none is at hand; whoever may write the store may do so.
+
+    A store in SQLite has one writer: stop its server first.
+
+    Example: `lpb store key --store sqlite:///lpb.db`
+    """
+    with opened_store(store) as opened:
+        url = opened.url.render_as_string(hide_password=False)
+    from lpbandits.service.access import NewKey
+    from lpbandits.service.service import Service
+    from lpbandits.service.store.database import Store
+
+    with Service(Store(url, serving=True)) as service:
+        made = service.writer.submit(NewKey("lpb store key", "admin")).result().body
+    if as_json:
+        print_json(made)
+    else:
+        say(f"key {made['key']} (an admin key; it is not shown again)")
 
 
 @store.command("export", cls=options.Command)

@@ -6,12 +6,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sqlalchemy import Connection, insert, select
 
 from lpbandits import validate
 from lpbandits.errors import InvalidInput
-from lpbandits.service.errors import Forbidden, NotFound, TooMany, Unauthorized
+from lpbandits.service.errors import Conflict, Forbidden, NotFound, TooMany, Unauthorized
 from lpbandits.service.requests.base import Answer, time_text
 from lpbandits.service.store import schema
 from lpbandits.service.store.database import Store
@@ -57,6 +58,7 @@ class Keys:
         self._store, self._clock, self._rate = store, clock, rate
         self._known: dict[bytes, Access] = {}
         self._read_at = -REFRESH
+        self._changes = self._changes_read = 0  # by this process: those made, and those before the last reading
         self._buckets: dict[int | None, tuple[float, float]] = {}
         self._lock = threading.Lock()
 
@@ -72,21 +74,24 @@ class Keys:
 
     def must_refresh(self, token: str | None) -> bool:
         """Return whether the keys should be read again before a token is judged."""
+        if self._changes_read != self._changes:
+            return True
         since = time.monotonic() - self._read_at
         return since > REFRESH or (since > SOON and token is not None and hashed_key(token) not in self._known)
 
     def refresh(self) -> None:
         """Read the keys again."""
         with self._lock:
-            if time.monotonic() - self._read_at < SOON:  # another request did
+            changes = self._changes
+            if changes == self._changes_read and time.monotonic() - self._read_at < SOON:  # another request did
                 return
             with self._store.reading() as sql:
                 self._known = read_keys(sql)
-            self._read_at = time.monotonic()
+            self._changes_read, self._read_at = changes, time.monotonic()
 
     def forget(self) -> None:
         """Read the keys again at the next request, as after a change."""
-        self._read_at = -REFRESH
+        self._changes += 1
 
     def _count(self, access: Access) -> None:
         """Refuse a request beyond the rate: a token bucket that holds one second of requests."""
@@ -110,8 +115,17 @@ def read_keys(sql: Connection) -> dict[bytes, Access]:
     return {bytes(row.hash): Access(row.id, row.role, row.project, row.expires_at) for row in rows}
 
 
+class KeyWrite:
+    """A write about keys: it needs nothing of a project, and its answer is not stored."""
+
+    project: ClassVar[str] = ""
+    key: ClassVar[None] = None
+    labels: ClassVar[tuple[str, ...]] = ()
+    asked: ClassVar[tuple[tuple[str, int], ...]] = ()
+
+
 @dataclass(frozen=True)
-class NewKey:
+class NewKey(KeyWrite):
     """A write that makes a key; the answer has the key, which is not stored."""
 
     name: str
@@ -120,10 +134,6 @@ class NewKey:
     expires_at: int | None = None
     by: int | None = None
     only_first: bool = False
-    project: str = ""
-    key: None = None
-    labels: tuple[str, ...] = ()
-    asked: tuple[tuple[str, int], ...] = ()
 
     def run(self, unit: Unit) -> Answer:
         """Add the key; with `only_first` only if there is none."""
@@ -132,6 +142,8 @@ class NewKey:
             raise InvalidInput(
                 f"project must be left out for the role admin, got {self.scope!r}; admins manage all keys"
             )
+        if self.expires_at is not None and self.expires_at <= unit.now:
+            raise InvalidInput(f"expires_at must be in the future, got {time_text(self.expires_at)}")
         if self.only_first and unit.sql.execute(select(schema.keys.c.id).limit(1)).first():
             return Answer({})
         if self.scope is not None:
@@ -144,24 +156,30 @@ class NewKey:
 
 
 @dataclass(frozen=True)
-class RevokeKey:
+class RevokeKey(KeyWrite):
     """A write that revokes a key."""
 
     key_id: int
     by: int | None = None
-    project: str = ""
-    key: None = None
-    labels: tuple[str, ...] = ()
-    asked: tuple[tuple[str, int], ...] = ()
 
     def run(self, unit: Unit) -> Answer:
         """Add the revocation; revoking a key again changes nothing."""
-        if unit.sql.execute(select(schema.keys.c.id).where(schema.keys.c.id == self.key_id)).scalar() is None:
+        keys, revoked = schema.keys, schema.revocations
+        unit.sql.execute(select(keys.c.id).where(keys.c.role == "admin").with_for_update())  # other replicas wait
+        if unit.sql.execute(select(keys.c.id).where(keys.c.id == self.key_id)).scalar() is None:
             raise NotFound(f"key {self.key_id} does not exist")
-        revoked = schema.revocations
         if unit.sql.execute(select(revoked.c.at).where(revoked.c.key_id == self.key_id)).scalar() is None:
+            if self._is_last_admin(unit):
+                raise Conflict(f"key {self.key_id} is the last one of an admin; make another before you revoke it")
             unit.add(revoked, key_id=self.key_id, revoked_by=self.by, at=unit.now)
+            unit.flush()  # a later request of this transaction counts it
         return Answer({"id": self.key_id, "revoked": True})
+
+    def _is_last_admin(self, unit: Unit) -> bool:
+        """Return whether no other key of an admin is valid."""
+        admins = [one for one in read_keys(unit.sql).values() if one.role == "admin"]
+        valid = {one.key_id for one in admins if one.expires_at is None or one.expires_at > unit.now}
+        return self.key_id in valid and len(valid) == 1
 
 
 def key_json(row: Json) -> Json:

@@ -45,6 +45,8 @@ def backup(store: Store, out: Path, *, overwrite: bool = False, progress: Progre
         raise InvalidInput(f"{out} is the store itself; choose a new name")
     check_writable(out)
     with atomic_file(out) as part:
+        if not part.exists():  # a device does
+            part.touch(0o600)
         try:
             _copy(store, part, progress)
         except sqlite3.Error as error:

@@ -27,8 +27,11 @@ from lpbandits.service.store.queries import IdRange, id_ranges, named_project, s
 from lpbandits.typing import Json
 
 FORMATS = ("parquet", "csv")
-TABLES = ("people", "starts", "decisions", "outcomes", "corrections", "configurations", "ratings")
+TABLES = ("people", "starts", "decisions", "outcomes", "corrections", "deletions", "configurations", "ratings")
 TIME = pl.Datetime("us", "UTC")
+RECORDED = {"at": TIME, "by": pl.Int64}
+"""When, and with which access key."""
+
 Columns = dict[str, Any]
 """Types by column."""
 
@@ -50,18 +53,20 @@ class Exporter:
         self.columns: dict[str, Columns] = {
             "people": {"person": pl.String, "holdout": pl.Boolean, "at": TIME},
             "starts": {"person": pl.String, "fact": pl.Int64, "prior": pl.String, "covariates": pl.String}
-            | {"states": pl.String, "at": TIME},
+            | {"states": pl.String, **RECORDED},
             "decisions": {"decision": pl.String, "person": pl.String, "fact": pl.Int64, "recommended": action}
             | {"returned": action, "probability": pl.Float64, "probabilities": pl.String, "allowed": pl.String}
             | {"asked": pl.Int64, "schedule": pl.Int64, "holdout": pl.Boolean, "policy": pl.String}
-            | {"model": pl.String, "seed": pl.Int64, "configuration": pl.Int64, "library": pl.String, "at": TIME},
+            | {"model": pl.String, "seed": pl.Int64, "configuration": pl.Int64, "library": pl.String, **RECORDED},
             "outcomes": {"outcome": pl.String, "person": pl.String, "fact": pl.Int64, "decision": pl.String}
             | {"given": action, "reward": pl.Float64, "current_given": action, "current_reward": pl.Float64}
-            | {"withdrawn": pl.Boolean, "occurred_at": TIME, "at": TIME},
+            | {"withdrawn": pl.Boolean, "occurred_at": TIME, **RECORDED},
             "corrections": {"outcome": pl.String, "person": pl.String, "fact": pl.Int64, "given": action}
-            | {"reward": pl.Float64, "withdrawn": pl.Boolean, "reason": pl.String, "at": TIME},
+            | {"reward": pl.Float64, "withdrawn": pl.Boolean, "reason": pl.String, **RECORDED},
+            "deletions": {"person_id": pl.Int64, "decisions": pl.Int64, "outcomes": pl.Int64, "reason": pl.String}
+            | RECORDED,
             "configurations": {"version": pl.Int64, "content": pl.String, "model": pl.String, "reason": pl.String}
-            | {"deviation": pl.Boolean, "at": TIME},
+            | {"deviation": pl.Boolean, **RECORDED},
             "ratings": {"person": pl.String, "action": action, "rating": pl.Float64, "time": TIME},
         }
 
@@ -81,7 +86,7 @@ class Exporter:
         labels = {person_id: row.label for person_id, row in people.items()}
         yield "people", self.frame("people", [(row.label, row.holdout, row.at) for row in people.values()])
         starts = [
-            (labels[row.person_id], row.n, row.prior, row.covariates, row.states, row.at)
+            (labels[row.person_id], row.n, row.prior, row.covariates, row.states, row.at, row.key_id)
             for row in self._rows(schema.starts, within)
         ]
         yield "starts", self.frame("starts", starts)
@@ -97,7 +102,7 @@ class Exporter:
                 (
                     *(decision, person.label, row.n, action, self._label(row.returned or row.action), chance),
                     *(row.positive, row.allowed, row.asked, row.schedule, person.holdout, policy),
-                    *(about.model_sha256, about.seed, row.version, row.library, row.at),
+                    *(about.model_sha256, about.seed, row.version, row.library, row.at, row.key_id),
                 )
             )
         yield "decisions", self.frame("decisions", decisions)
@@ -106,7 +111,7 @@ class Exporter:
         corrections = [
             (
                 *(id_of_outcome(row.person_id, row.outcome), labels[row.person_id], row.n, self._label(row.action)),
-                *(row.reward, row.reward is None, row.reason, row.at),
+                *(row.reward, row.reward is None, row.reason, row.at, row.key_id),
             )
             for row in self._rows(schema.corrections, within)
         ]
@@ -119,9 +124,16 @@ class Exporter:
         people = self.sql.execute(select(table.c.id, table.c.label).where(within.of(table.c.id)))
         yield "ratings", self._outcomes(within, dict(map(tuple, people)))[1]
 
+    def deletions(self) -> pl.DataFrame:
+        """Return who deleted people, and when."""
+        table = schema.tombstones
+        columns = (table.c[name] for name in ("person_id", "decisions", "outcomes", "reason", "at", "key_id"))
+        query = select(*columns).where(table.c.project_id == self.project_id).order_by(table.c.person_id)
+        return self.frame("deletions", [tuple(row) for row in self.sql.execute(query)])
+
     def configurations(self) -> pl.DataFrame:
         """Return all versions of the configuration."""
-        names = ("version", "content", "model_sha256", "reason", "deviation", "at")
+        names = ("version", "content", "model_sha256", "reason", "deviation", "at", "key_id")
         return self.frame("configurations", [tuple(row[name] for name in names) for row in self._versions])
 
     def _outcomes(self, within: IdRange, labels: dict[int, str]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -136,7 +148,7 @@ class Exporter:
             outcomes.append(
                 (
                     *(id_of_outcome(row.person_id, row.n), person, row.n, decision, self._label(row.action)),
-                    *(row.reward, action, row.worth, bool(row.withdrawn), row.occurred_at, row.at),
+                    *(row.reward, action, row.worth, bool(row.withdrawn), row.occurred_at, row.at, row.key_id),
                 )
             )
             if row.worth is not None:
@@ -226,6 +238,7 @@ def _write(
             if progress is not None:
                 progress("export", done, total)
         if not only_ratings:
+            add("deletions", exporter.deletions())
             add("configurations", exporter.configurations())
         for name, paths in parts.items():
             write_stream(folder / f"{name}.{table_format}", pl.scan_parquet(paths))

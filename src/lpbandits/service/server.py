@@ -6,19 +6,20 @@ import signal
 import socket
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import structlog
 import uvicorn
 
-from lpbandits.errors import InvalidInput, reason
+from lpbandits.errors import CovariateWarning, InvalidInput, LockInWarning, reason
 from lpbandits.service.api.app import create_app
+from lpbandits.service.api.middleware import LOOPBACK
 from lpbandits.service.example import fill
 from lpbandits.service.service import Limits, Service
 from lpbandits.service.store.database import Store
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 GRACE = 5
 """Seconds in which a stopping server waits for the rest of requests that it has received in part."""
 
@@ -40,6 +41,8 @@ def serve(
     if dev and host not in LOOPBACK:
         raise InvalidInput(f"host must be 127.0.0.1, ::1 or localhost without keys (--dev), got {host!r}")
     log_to_stderr()
+    for category in (LockInWarning, CovariateWarning):  # for the author of a program; the latter shows values
+        warnings.simplefilter("ignore", category)
     listener = _bound(host, port)
     try:
         with Service(Store(store, serving=True), dev=dev, limits=limits) as service:
@@ -48,7 +51,7 @@ def serve(
                 fill(service)
             if not dev and (key := service.first_key()) is not None:
                 say("key", key)
-            app = create_app(service)
+            app = create_app(service, only_local=dev)
             config = uvicorn.Config(
                 app,
                 access_log=False,

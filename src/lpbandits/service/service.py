@@ -1,12 +1,10 @@
 """`Service`: a store, its writer and its keys: what the API works on."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Self
 
 from sqlalchemy import Connection, func, select
 
-from lpbandits.errors import CovariateWarning, LockInWarning
 from lpbandits.model import PreferenceModel
 from lpbandits.service.access import Keys, NewKey
 from lpbandits.service.configuration import Configuration, Setup, Setups
@@ -25,20 +23,11 @@ class Limits:
     ----------
     body
         Bytes of a request.
-    batch
-        Items of a batch.
-    schedule
-        Decisions of a schedule.
-    label
-        Characters of a label, a name or a reason.
     rate
         Requests per second and key.
     """
 
     body: int = 32 * 2**20
-    batch: int = 10_000
-    schedule: int = 1_000
-    label: int = 1_000
     rate: float = 20_000.0
 
 
@@ -54,8 +43,6 @@ class Service:
     """
 
     def __init__(self, store: Store, *, dev: bool = False, limits: Limits | None = None) -> None:
-        for category in (LockInWarning, CovariateWarning):  # for the author of a program; the latter shows values
-            warnings.simplefilter("ignore", category)
         self.store, self.dev = store, dev
         self.limits = limits or Limits()
         self.setups = Setups()

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select, text
 from lpbandits.service.requests.base import time_text
 from lpbandits.service.store import schema
 from lpbandits.service.store.database import Store
-from lpbandits.service.store.queries import named_project, standing
+from lpbandits.service.store.queries import is_repeated, named_project, standing
 from lpbandits.typing import Json, Label
 
 ARMS = ("policy", "holdout")
@@ -38,9 +38,9 @@ def project_stats(sql: Connection, name: str | None) -> Json:
     Notes
     -----
     `outcomes` are all reported ones, `withdrawn` those that were withdrawn, and `waiting` the decisions without a
-    reward in force. Per action, `recommended` counts decisions, `given` the outcomes in force and `rewards` those with
-    a reward; so do the arms, `policy` and `holdout`. The last time is that of the latest record of people, decisions
-    and outcomes.
+    reward in force. Per action, `recommended` counts decisions, `given` the outcomes in force, one for each decision,
+    and `rewards` those with a reward; so do the arms, `policy` and `holdout`. The last time is that of the latest
+    record of people, decisions and outcomes.
     """
     project_id, name = named_project(sql, name)
     people, decisions, outcomes = schema.people, schema.decisions, schema.outcomes
@@ -68,13 +68,14 @@ def project_stats(sql: Connection, name: str | None) -> Json:
         actions[json.loads(action)].recommended += count
     n_outcomes = n_withdrawn = n_answered = 0
     answered = func.count(stands.reward).filter(outcomes.c.asked.is_not(None))
-    numbers = (func.count(), func.count().filter(stands.withdrawn), answered)
+    repeated = func.count().filter(is_repeated(stands))
+    numbers = (func.count(), func.count().filter(stands.withdrawn), repeated, answered)
     of_rewards = (func.count(stands.reward), func.coalesce(func.sum(stands.reward), 0.0))
     by = (people.c.holdout, stands.action)
-    for holdout, action, n, withdrawn, done, rewards, total in rows(*numbers, *of_rewards, of=outcomes, by=by):
+    for holdout, action, n, withdrawn, again, done, rewards, total in rows(*numbers, *of_rewards, of=outcomes, by=by):
         n_outcomes, n_withdrawn, n_answered = n_outcomes + n, n_withdrawn + withdrawn, n_answered + done
         for tally in (arms[holdout], actions[json.loads(action)]):
-            tally.given += n - withdrawn
+            tally.given += n - withdrawn - again
             tally.rewards += rewards
             tally.total += total
     n_decisions = sum(arm.recommended for arm in arms.values())

@@ -95,6 +95,7 @@ class Unit:
 
     def __init__(self, sql: Connection, setups: Setups, now: int) -> None:
         self.sql, self.now = sql, now
+        self.erases = False  # whether what is deleted must leave the database's log too
         self._setups = setups
         self._locks = sql.dialect.name == "postgresql"
         self._projects: dict[str, Project | None] = {}

@@ -137,6 +137,8 @@ class Writer:
                     except Exception as error:
                         answers.append(error)
                 unit.flush()
+                if unit.erases:
+                    self._store.erase_deleted()
         except BaseException:
             self._setups.clear()
             raise

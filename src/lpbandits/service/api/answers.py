@@ -137,6 +137,24 @@ class Deleted(Shape):
     at: str
 
 
+class Deletion(Shape):
+    """The deletion of a person."""
+
+    person_id: int = Field(description="Number of the person in the ids of their decisions and outcomes.")
+    decisions: int
+    outcomes: int
+    reason: str | None
+    at: str
+    by: int | None = Field(description="Id of the access key.")
+
+
+class Deletions(Shape):
+    """Deletions of people."""
+
+    deletions: list[Deletion]
+    next: int | None = Field(description="The value of `after` for the next page; null: this is the last.")
+
+
 class Key(Shape):
     """An access key without its secret."""
 

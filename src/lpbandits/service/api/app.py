@@ -18,8 +18,8 @@ Every write takes an `Idempotency-Key`: a repeated request returns the stored an
 """
 
 
-def create_app(service: Service) -> FastAPI:
-    """Return the application over an open service."""
+def create_app(service: Service, *, only_local: bool = False) -> FastAPI:
+    """Return the application over an open service; `only_local` refuses requests that a web page of others sends."""
     app = FastAPI(
         title="lpbandits decision service",
         version=__version__,
@@ -35,7 +35,7 @@ def create_app(service: Service) -> FastAPI:
     for module in (decisions, outcomes, people, projects, exports, keys, operations):  # the busiest first
         app.include_router(module.router)
     app.openapi = partial(_openapi, app, app.openapi)  # type: ignore[method-assign] # as FastAPI documents it
-    app.add_middleware(Middleware, max_body=service.limits.body, metrics=app.state.metrics)
+    app.add_middleware(Middleware, max_body=service.limits.body, metrics=app.state.metrics, only_local=only_local)
     return app
 
 

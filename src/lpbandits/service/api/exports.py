@@ -7,9 +7,10 @@ from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from sqlalchemy import Connection
 
 from lpbandits.errors import InvalidInput, ResourceError
-from lpbandits.service.api.context import ProjectName, Reader, service_of
+from lpbandits.service.api.context import ProjectName, Reader, read, service_of
 from lpbandits.service.api.problems import responses
 from lpbandits.service.errors import TooMany
 from lpbandits.service.export import export_zip
@@ -36,6 +37,7 @@ async def export(
     ] = "parquet",
 ) -> Response:
     """Return a zip file with all that the project recorded, which `lpb fit` and `lpb evaluate` read."""
+    await read(request, _check_project, project)
     state = request.app.state
     running = getattr(state, "exports", 0)
     if running >= MAX_EXPORTS:
@@ -50,6 +52,10 @@ async def export(
         "Content-Length": str(file.seek(0, 2)),
     }
     return StreamingResponse(_chunks(file), headers=headers, media_type="application/zip")
+
+
+def _check_project(sql: Connection, service: Service, name: str) -> None:
+    service.project(sql, name)
 
 
 def _written(service: Service, project: str, table_format: str) -> IO[bytes]:

@@ -19,7 +19,11 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=CheckedRoute)
 
 @router.post("", status_code=201, responses=responses(404, 507, created=answers.NewKey))
 async def make(access: Admin, body: KeyBody, request: Request) -> Response:
-    """Make a key; the answer is the only place where it is shown."""
+    """Make a key; the answer is the only place where it is shown.
+
+    An `Idempotency-Key` has no effect, as the answer cannot be stored: a repeated request makes another key. If an
+    answer was lost, revoke its key, which the list of keys has.
+    """
     operation = NewKey(body.name, body.role, body.project, body.expires_at, access.key_id)
     answer = await write(request, operation)
     service_of(request).keys.forget()
@@ -32,9 +36,9 @@ async def list_keys(_: Admin, request: Request) -> Response:
     return json_response(await read(request, _keys))
 
 
-@router.delete("/{key_id}", responses=responses(404, 507, ok=answers.Shape))
+@router.delete("/{key_id}", responses=responses(404, 409, 507, ok=answers.Shape))
 async def revoke(access: Admin, key_id: Annotated[int, Path(ge=1, lt=2**53)], request: Request) -> Response:
-    """Revoke a key; other replicas refuse it within five seconds."""
+    """Revoke a key; other replicas refuse it within five seconds. The last key of an admin stays valid."""
     answer = await write(request, RevokeKey(key_id, access.key_id), status=200)
     service_of(request).keys.forget()
     return answer

@@ -4,15 +4,20 @@ import asyncio
 import time
 import traceback
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lpbandits.service.api.context import keep_quoted_slashes
 from lpbandits.service.api.problems import problem
 from lpbandits.service.errors import STOPPING
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""Names of this machine."""
 
 HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -24,7 +29,31 @@ HEADERS = (
 )
 
 
+NOT_LOCAL = (
+    "without keys (--dev) the server answers programs and pages of this machine only: the headers Host and Origin must "
+    "name localhost, 127.0.0.1 or [::1]"
+)
 NOT_UTF8 = "the path and the query must be UTF-8, with each byte quoted: %C3%A9 for é"
+
+
+def is_local(scope: Scope) -> bool:
+    """Return whether a request was sent to a name of this machine, and not by a web page of another one.
+
+    A page of another machine can send requests to this one through the browser of who reads it, by its address or by a
+    name that the page's owner lets point to it.
+    """
+    headers = Headers(scope=scope)
+    places = [f"http://{one}" for one in headers.getlist("host")] + headers.getlist("origin")
+    if headers.get("sec-fetch-site") == "cross-site":
+        return False
+    return bool(headers.getlist("host")) and all(_hostname(place) in LOOPBACK for place in places)
+
+
+def _hostname(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
 
 
 class Metrics:
@@ -47,8 +76,8 @@ class Metrics:
 class Middleware:
     """An ASGI application around the API."""
 
-    def __init__(self, app: ASGIApp, *, max_body: int, metrics: Metrics) -> None:
-        self.app, self.max_body, self.metrics = app, max_body, metrics
+    def __init__(self, app: ASGIApp, *, max_body: int, metrics: Metrics, only_local: bool = False) -> None:
+        self.app, self.max_body, self.metrics, self.only_local = app, max_body, metrics, only_local
         self._too_large = f"the limit of a request is {max_body:,} bytes; send smaller batches"
         self.log = structlog.get_logger("lpbandits.service")
 
@@ -74,6 +103,8 @@ class Middleware:
                 await problem(400, NOT_UTF8)(scope, receive, sending)
             elif not length.isdigit() or int(length) > self.max_body:
                 await problem(413, self._too_large)(scope, receive, sending)
+            elif self.only_local and not is_local(scope):
+                await problem(403, NOT_LOCAL)(scope, receive, sending)
             else:
                 await self.app(scope, self._limited(receive), sending)
         except asyncio.CancelledError:  # the server has waited for it long enough

@@ -1,7 +1,8 @@
 """Routes of people."""
 
 import json
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Query, Request, Response
@@ -93,12 +94,34 @@ async def delete(
     return await write(request, operation, status=200)
 
 
+@router.get("/deletions", responses=responses(404, ok=answers.Deletions))
+async def list_deletions(
+    _: Reader,
+    project: ProjectName,
+    request: Request,
+    after: Annotated[int, Query(ge=0, lt=2**53, description="The last id of the page before.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
+) -> Response:
+    """List who deleted people, when and why, by the id that the person had in ids of decisions and outcomes."""
+    return json_response(await read(request, _deletions, project, after, limit))
+
+
 def _people(sql: Connection, service: Service, name: str, after: str | None, limit: int) -> Json:
     project, _ = service.project(sql, name)
     table = schema.people
     query = select(table.c.label).where(table.c.project_id == project.id).order_by(table.c.label).limit(limit)
     labels = sql.execute(query if after is None else query.where(table.c.label > after)).scalars().all()
     return {"people": labels, "next": labels[-1] if len(labels) == limit else None}
+
+
+def _deletions(sql: Connection, service: Service, name: str, after: int, limit: int) -> Json:
+    project, _ = service.project(sql, name)
+    table = schema.tombstones
+    query = select(table).where(table.c.project_id == project.id, table.c.person_id > after)
+    rows = sql.execute(query.order_by(table.c.person_id).limit(limit)).mappings().all()
+    names = ("person_id", "decisions", "outcomes", "reason")
+    deletions = [{**{name: row[name] for name in names}, **_recorded(row)} for row in rows]
+    return {"deletions": deletions, "next": rows[-1]["person_id"] if len(rows) == limit else None}
 
 
 def find_person(sql: Connection, project: Project, label: str) -> Person:
@@ -142,10 +165,10 @@ def history_json(service: Service, sql: Connection, project: Project, person: Pe
     out: list[tuple[int, Json]] = []
     for row in history.starts:
         start = {part: None if row[part] is None else json.loads(row[part]) for part in ("prior", "covariates")}
-        out.append((row["n"], {"kind": "start", **start, "at": time_text(row["at"])}))
+        out.append((row["n"], {"kind": "start", **start, **_recorded(row)}))
     for row in history.decisions:
         setup = service.setups.get(sql, project.id, row["version"])
-        made = decision_json(setup, person, row)
+        made = decision_json(setup, person, row) | _recorded(row)
         out.append(
             (row["n"], {"kind": "decision", **made, "returned": returned_action(row), "version": row["version"]})
         )
@@ -154,15 +177,20 @@ def history_json(service: Service, sql: Connection, project: Project, person: Pe
         now = current[row["n"]]
         decision = None if row["asked"] is None else id_of_decision(person.id, row["asked"])
         about = {"outcome": id_of_outcome(person.id, row["n"]), "decision": decision}
-        reported = {"given": json.loads(row["action"]), "reward": row["reward"], "at": time_text(row["at"])}
+        reported = {"given": json.loads(row["action"]), "reward": row["reward"], **_recorded(row)}
         occurred = None if row["occurred_at"] is None else time_text(row["occurred_at"])
         standing = {"given": now.action, "reward": now.reward, "withdrawn": now.withdrawn}
         out.append((row["n"], {"kind": "outcome", **about, **reported, "occurred_at": occurred, "current": standing}))
     for row in history.corrections:
         about = {"outcome": id_of_outcome(person.id, row["outcome"]), "reward": row["reward"], "reason": row["reason"]}
         given = None if row["action"] is None else json.loads(row["action"])
-        out.append((row["n"], {"kind": "correction", **about, "given": given, "at": time_text(row["at"])}))
+        out.append((row["n"], {"kind": "correction", **about, "given": given, **_recorded(row)}))
     return [fact for _, fact in sorted(out, key=lambda entry: entry[0])]
+
+
+def _recorded(row: Mapping[Any, Any]) -> Json:
+    """Return when a fact was recorded, and with which access key."""
+    return {"at": time_text(row["at"]), "by": row["key_id"]}
 
 
 def _without_infinities(value: object) -> object:

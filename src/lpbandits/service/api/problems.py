@@ -1,6 +1,8 @@
 """Errors as problem details (RFC 9457): the message of the library, and the request's id."""
 
 import json
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -13,6 +15,9 @@ from lpbandits.service.errors import ServiceError
 
 MAX_LISTED = 20
 """Maximum number of invalid fields in one message."""
+
+BRANCH = re.compile(r"float|int|str|bool|constrained-(str|int)|(list|dict|function-\w+|nullable|union)\[.*\]")
+"""What Pydantic adds to the place of a field that has several types: the name of one."""
 
 TITLES = {
     400: "Bad request",
@@ -80,15 +85,29 @@ def install(app: FastAPI) -> None:
         return problem(status_of(error), str(error))
 
     @app.exception_handler(RequestValidationError)
-    async def of_body(_: Request, error: RequestValidationError) -> Response:
-        faults = [f"{_place(fault['loc'])}: {fault['msg']}" for fault in error.errors()[:MAX_LISTED]]
-        more = len(error.errors()) - MAX_LISTED
+    async def of_body(request: Request, error: RequestValidationError) -> Response:
+        is_json = request.headers.get("content-type", "").startswith("application/json")
+        if not is_json and any(fault["loc"] == ("body",) for fault in error.errors()):
+            return problem(422, "Content-Type: must be application/json, and the body a JSON object")
+        faults = _faults(error.errors())
+        more = len(faults) - MAX_LISTED
+        del faults[MAX_LISTED:]
         detail = "; ".join([*faults, *([f"and {more} more"] if more > 0 else [])])
         return problem(422, detail.encode("utf-8", "replace").decode())
 
     @app.exception_handler(HTTPException)
     async def of_framework(_: Request, error: HTTPException) -> Response:
         return problem(error.status_code, str(error.detail), dict(error.headers or {}))
+
+
+def _faults(errors: Sequence[Any]) -> list[str]:
+    """Return what is wrong with each field; of a field with several types, what each of them needs."""
+    out: dict[str, list[str]] = {}
+    for fault in errors:
+        words = fault["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+        place = _place(tuple(part for part in fault["loc"] if not BRANCH.fullmatch(str(part))))
+        out.setdefault(place, []).append(words)
+    return [f"{place}: {', or '.join(dict.fromkeys(words))}" for place, words in out.items()]
 
 
 def _place(location: tuple[int | str, ...]) -> str:

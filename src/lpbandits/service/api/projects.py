@@ -100,7 +100,8 @@ async def stats(_: Reader, project: ProjectName, request: Request) -> Response:
     return json_response(await read(request, _stats, project))
 
 
-def _stats(sql: Connection, _: Service, name: str) -> Json:
+def _stats(sql: Connection, service: Service, name: str) -> Json:
+    service.project(sql, name)
     return project_stats(sql, name)
 
 

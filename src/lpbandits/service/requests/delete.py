@@ -37,6 +37,7 @@ class Delete(Write):
         unit.delete_requests(project, person)
         unit.sql.execute(delete(schema.people).where(schema.people.c.id == person.id))
         unit.forget(person)
+        unit.erases = True
         unit.add(
             schema.tombstones,
             person_id=person.id,

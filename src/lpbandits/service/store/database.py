@@ -31,6 +31,9 @@ except ImportError:  # Windows: a second server is not detected
 READERS = 8
 """Maximum number of connections that read."""
 
+BUSY = 10_000
+"""Milliseconds in which SQLite waits for another connection."""
+
 
 class Store:
     """The database of the service.
@@ -48,13 +51,14 @@ class Store:
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._lock: int | None = None
         self._engine: Engine | None = None
-        self._was_full = False
+        self._was_full, self._must_erase = False, False
         if self.sqlite:
-            path = Path(str(self.url.database)).absolute()
+            path = Path(str(self.url.database)).resolve()  # SQLite names its log by what a link leads to, too
             self.path: Path | None = path
             if serving:
                 _make_parent(path)
                 self._lock = _locked(path)
+                _make_private(path)
             elif not path.is_file():
                 raise InvalidInput(f"store must be an existing file, got {path}; lpb serve --store makes one")
         else:
@@ -92,7 +96,7 @@ class Store:
         if self._engine is None:
             raise ResourceError("the store is open for reading only")
         if self._was_full:
-            self._copy_log(self._engine)
+            self._copy_log(self._engine, "PASSIVE")
         try:
             with self._engine.begin() as connection:
                 yield connection
@@ -100,14 +104,26 @@ class Store:
             self._was_full = self.sqlite and isinstance(fault_of(error, ""), StorageFull)
             raise
         self._was_full = False
+        if self._must_erase:
+            self._must_erase = not self._copy_log(self._engine, "TRUNCATE")
 
-    def _copy_log(self, engine: Engine) -> None:
-        """Copy SQLite's log to its file, so that the next write uses the log's space again.
+    def erase_deleted(self) -> None:
+        """Remove what was deleted from SQLite's log too, after this transaction or once no reader uses the log."""
+        self._must_erase = self.sqlite
 
-        SQLite does this after some writes, but not after those that a full disk prevents.
+    def _copy_log(self, engine: Engine, mode: str) -> bool:
+        """Copy SQLite's log to its file, so that the next write uses the log's space again; return whether all was.
+
+        SQLite does this after some writes, but not after those that a full disk prevents. It does not wait for readers.
         """
         with suppress(DBAPIError, sqlite3.Error), closing(engine.raw_connection()) as connection:
-            connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+            cursor = connection.cursor()
+            cursor.execute("PRAGMA busy_timeout=0")
+            try:
+                return bool(cursor.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()[0] == 0)
+            finally:
+                cursor.execute(f"PRAGMA busy_timeout={BUSY}")
+        return False
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -145,7 +161,7 @@ def parsed(url: str | None) -> URL:
     except (ArgumentError, NoSuchModuleError, ValueError):
         backend = ""
     if backend == "sqlite" and out.database and out.database != ":memory:":
-        return out
+        return out.set(drivername="sqlite")
     if backend == "postgresql":
         return out.set(drivername="postgresql+psycopg")
     shown = url if backend == "" else repr(out)  # repr hides the password
@@ -174,7 +190,8 @@ def _writing(url: URL) -> Engine:
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _: object) -> None:
         connection.isolation_level = None  # transactions are begun below
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "cache_size=-131072"):
+        pragmas = ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "cache_size=-131072")
+        for pragma in (*pragmas, f"busy_timeout={BUSY}"):
             connection.execute(f"PRAGMA {pragma}")
 
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
@@ -186,7 +203,7 @@ def _reading(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
         options = {"options": "-c default_transaction_read_only=on"}
         return _postgres(url, isolation_level="REPEATABLE READ", connect_args=options, pool_size=READERS)
-    path = Path(str(url.database)).absolute()
+    path = Path(str(url.database)).resolve()
 
     def connect() -> sqlite3.Connection:
         out = sqlite3.connect(
@@ -215,8 +232,23 @@ def _make_parent(path: Path) -> None:
         raise InvalidInput(f"store {path}: its folder cannot be made: {reason(error)}") from None
 
 
+def _make_private(path: Path) -> None:
+    """Make the file of a new store, readable by its owner alone; SQLite gives its log the same permissions."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:  # it keeps the permissions that its owner gave it
+        return
+    except OSError as error:
+        raise InvalidInput(f"store {path} cannot be written: {reason(error)}") from None
+
+
 def _locked(path: Path) -> int | None:
     """Return the locked file beside a SQLite store; refuse a store that another server has locked."""
+    if path.exists() and path.stat().st_nlink > 1:
+        raise InvalidInput(
+            f"store {path} must have one name, got {path.stat().st_nlink} hard links, each with a log of its own; "
+            "remove the others"
+        )
     try:
         handle = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:

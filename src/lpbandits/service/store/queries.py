@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, FromClause, case, func, select
+from sqlalchemy import ColumnElement, Connection, FromClause, case, exists, func, select
 
 from lpbandits.errors import InvalidInput
 from lpbandits.service.errors import NotFound
@@ -84,6 +84,22 @@ def standing(within: IdRange | None = None) -> Standing:
         case((corrected, last.c.reward), else_=outcomes.c.reward),
         corrected & last.c.reward.is_(None),
     )
+
+
+def is_repeated(stands: Standing) -> ColumnElement[bool]:
+    """Return the condition that an outcome only says what was given, and a later one of its decision has its reward.
+
+    Both are in force: the first was reported before the reward was known.
+    """
+    outcomes, other = schema.outcomes, schema.outcomes.alias()
+    last, any_ = schema.corrections.alias(), schema.corrections.alias()
+    latest = select(func.max(any_.c.n)).where(any_.c.person_id == other.c.person_id, any_.c.outcome == other.c.n)
+    withdrawn = exists().where(
+        last.c.person_id == other.c.person_id, last.c.n == latest.scalar_subquery(), last.c.reward.is_(None)
+    )
+    later = (other.c.person_id == outcomes.c.person_id) & (other.c.asked == outcomes.c.asked)
+    later &= other.c.n > outcomes.c.n
+    return stands.reward.is_(None) & ~stands.withdrawn & exists().where(later, ~withdrawn)
 
 
 def named_project(sql: Connection, name: str | None) -> tuple[int, str]:
