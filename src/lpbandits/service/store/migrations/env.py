@@ -2,5 +2,6 @@
 
 from alembic import context
 
-context.configure(connection=context.config.attributes["connection"])
-context.run_migrations()
+if hasattr(context, "config"):  # Alembic runs it; otherwise it was only imported
+    context.configure(connection=context.config.attributes["connection"])
+    context.run_migrations()
