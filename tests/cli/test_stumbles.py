@@ -1,5 +1,6 @@
 """The commands that a new user types: each ends well, or in one line with a remedy that works."""
 
+import json
 import shlex
 from pathlib import Path
 
@@ -175,9 +176,12 @@ def test_decide_with_a_wide_history(model: Path, tmp_path: Path) -> None:
 def test_decide_with_rankings(rankings: Path, model: Path, tmp_path: Path) -> None:
     _, error = command("fit", rankings, *FIT, "--out", tmp_path / "ranked.json")
     assert "read as rankings" in error
-    for other in (model, tmp_path / "ranked.json"):
-        content = json_output("decide", "--model", other, rankings, "--layout", "rankings", "--exclude-seen")
+    for other, note in ((model, "holds ranks"), (tmp_path / "ranked.json", "")):
+        words = ("decide", "--model", other, rankings, "--layout", "rankings", "--exclude-seen")
+        out, error = command(*words, "--json")
+        content = json.loads(out)
         assert (content["people"], content["nothing_left"]) == (30, 30)
+        assert ("holds ranks" in error) == bool(note)
     (tmp_path / "who.csv").write_text("respondent,best,next\nann,milk,ale\n")
     recovers("decide", "--model", model, tmp_path / "who.csv", remedy="--layout rankings")
 

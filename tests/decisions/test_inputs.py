@@ -193,7 +193,7 @@ def test_a_log_as_history_keeps_its_own_numbers() -> None:
 
 
 @pytest.mark.parametrize("files", [False, True], ids=["memory", "files"])
-def test_ranks_need_a_model_of_ranks(tmp_path: Path, files: bool) -> None:
+def test_ranks_for_a_model_of_ratings_are_noted(tmp_path: Path, files: bool) -> None:
     logs = {"rankings": "person,rank1,rank2,rank3\n", "rank": "person,action,rank\n", "wide": "person,tea,jam,ale\n"}
     for n in range(12):
         best = ["tea", "jam", "ale"] if n % 2 else ["ale", "jam", "tea"]
@@ -208,7 +208,7 @@ def test_ranks_need_a_model_of_ranks(tmp_path: Path, files: bool) -> None:
             models[name] = fit_states(log, lpb.TwoStage(), states=2, taste=False, threads=1).model
     (tmp_path / "r.csv").write_text("person,rank1,rank2\n1,ale,tea\n")
     assert by_file(tmp_path / "r.csv", models["rankings"])[0].equals(by_file(tmp_path / "r.csv", models["rank"])[0])
-    with pytest.raises(lpb.InvalidInput, match=r"holds ranks.*from 1 to 3.*lpb fit --layout rankings"):
+    with pytest.warns(lpb.ScaleWarning, match=r"holds ranks.*from 1 to 3.*lpb fit --layout rankings"):
         by_file(tmp_path / "r.csv", models["wide"])
     experts = lpb.model_from_experts({"ann": ["tea", "jam", "ale"], "bo": ["ale", "jam", "tea"]})
     assert by_file(tmp_path / "r.csv", experts)[1].layout == "rankings"

@@ -29,7 +29,8 @@ def kernels() -> dict[str, Any]:
     for module in pkgutil.walk_packages(lpbandits.__path__, "lpbandits."):
         if not module.name.endswith("__main__"):
             values = list(vars(importlib.import_module(module.name)).values())
-            members = [getattr(one, name, None) for one in values if isinstance(one, type) for name in vars(one)]
+            statics = [part for one in values if isinstance(one, type) for part in vars(one).values()]
+            members = [part.__func__ for part in statics if isinstance(part, staticmethod)]
             by_name.update({name_of(value): value for value in values + members if isinstance(value, Dispatcher)})
     return by_name
 

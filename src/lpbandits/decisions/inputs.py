@@ -22,7 +22,7 @@ from lpbandits.data.sources import open_table
 from lpbandits.data.spill import Codes
 from lpbandits.data.tables import Table
 from lpbandits.decisions.kernels.allowance import NO_ACTIONS, NO_PRIORS, DecisionBatch
-from lpbandits.errors import InvalidInput
+from lpbandits.errors import InvalidInput, ScaleWarning, warn_caller
 from lpbandits.model import PreferenceModel
 from lpbandits.people.priors import Priors
 from lpbandits.rng import addresses_of
@@ -166,16 +166,22 @@ class History:
 
 
 def _check_ranks(table: Table, model: PreferenceModel) -> None:
-    """Raise for a history of ranks if the model was fitted to ratings: their noise and range are not those of ranks."""
-    if model.reward_range is None and not model.lower_is_better:
-        return  # a model of experts, or of an unknown scale
-    if not model.provenance.get("ranks"):
-        scale = "of which low ones are good"
-        if model.reward_range is not None and not model.lower_is_better:
-            scale = "from {:g} to {:g}".format(*model.reward_range)
+    """Warn of a history of ranks if the model was fitted to ratings, of whose scale and noise ranks are not.
+
+    Raise if low numbers are good in the model.
+    """
+    if model.lower_is_better:
         raise InvalidInput(
-            f"{table.name} holds ranks, but the model was fitted to ratings {scale}; give a history of such ratings, "
-            "or decide with a model fitted to rankings (lpb fit --layout rankings)"
+            f"{table.name} holds ranks, but the model was fitted to ratings of which low ones are good; give a history "
+            "of such ratings, or decide with a model fitted to rankings (lpb fit --layout rankings)"
+        )
+    if model.reward_range is not None and not model.provenance.get("ranks"):
+        lowest, highest = model.reward_range
+        warn_caller(
+            f"{table.name} holds ranks, which are read as {model.n_actions}, {model.n_actions - 1}, …, but the model "
+            f"was fitted to ratings from {lowest:g} to {highest:g}; probabilities and forecasts assume their noise, so "
+            "better use a model fitted to rankings (lpb fit --layout rankings)",
+            ScaleWarning,
         )
 
 
