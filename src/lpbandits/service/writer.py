@@ -1,5 +1,7 @@
 """`Writer`: the thread that answers all writes. Requests that wait are answered in one transaction and one flush."""
 
+import asyncio
+import contextlib
 import queue
 import threading
 import time
@@ -28,7 +30,8 @@ class WriteRequest(Needs, Protocol):
         """Add facts and return the answer; an `LpbError` refuses the request."""
 
 
-_Entry = tuple[WriteRequest, "Future[Any]"]
+_Future = Future[Any] | asyncio.Future[Any]
+_Entry = tuple[WriteRequest, _Future]
 
 
 class Writer:
@@ -51,11 +54,20 @@ class Writer:
         """Return the future answer of a request."""
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()  # a caller that goes away cannot cancel it
+        self._put(request, future)
+        return future
+
+    async def answer(self, request: WriteRequest) -> Any:
+        """Return the answer of a request to a coroutine; a cancelled coroutine does not cancel the request."""
+        future = asyncio.get_running_loop().create_future()
+        self._put(request, future)
+        return await future
+
+    def _put(self, request: WriteRequest, future: "_Future") -> None:
         with self._lock:
             if not self._accepts:
                 raise Unavailable(STOPPING)
             self._queue.put((request, future))
-        return future
 
     @property
     def waiting(self) -> int:
@@ -102,11 +114,15 @@ class Writer:
                 answers = [fault_of(error, "writing to the store")] * len(group)
         except BaseException as error:  # the thread goes on; the error is the answer
             answers = [error] * len(group)
+        waiting: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
         for (_, future), answer in zip(group, answers, strict=True):
-            if isinstance(answer, BaseException):
-                future.set_exception(answer)
+            if isinstance(future, asyncio.Future):
+                waiting.setdefault(future.get_loop(), []).append((future, answer))
             else:
-                future.set_result(answer)
+                _settle([(future, answer)])
+        for loop, entries in waiting.items():  # waking a loop once for a group is cheaper than for each request
+            with contextlib.suppress(RuntimeError):  # the loop is closed: its callers are gone
+                loop.call_soon_threadsafe(_settle, entries)
 
     def _alone(self, request: WriteRequest) -> Any:
         """Answer a request in a transaction of its own, repeated while other replicas are faster."""
@@ -143,6 +159,17 @@ class Writer:
             self._setups.clear()
             raise
         return answers
+
+
+def _settle(entries: "Sequence[tuple[_Future, Any]]") -> None:
+    """Give answers to those who wait for them, unless they were cancelled."""
+    for future, answer in entries:
+        if future.cancelled():
+            continue
+        if isinstance(answer, BaseException):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)
 
 
 def may_repeat(error: DBAPIError) -> bool:

@@ -23,6 +23,9 @@ from lpbandits.service.writer import WriteRequest
 from lpbandits.typing import Json
 from lpbandits.validate import short_repr
 
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_sorted = json.JSONEncoder(sort_keys=True).encode
+
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 ProjectName = Annotated[str, Path(pattern=NAME, description="Name of the project: letters, digits, '.', '_' and '-'.")]
@@ -153,7 +156,7 @@ def digest_of(request: Request, body: BaseModel | None) -> bytes:
     if body is not None:
         content = _by_value(body.model_dump(mode="json", exclude_unset=whole, exclude_defaults=not whole))
     query = request.scope["query_string"].decode("latin-1")
-    text = json.dumps([request.method, request.scope["path"], query, content], sort_keys=True)
+    text = _sorted([request.method, request.scope["path"], query, content])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
@@ -168,7 +171,7 @@ def _by_value(content: Any) -> Any:
 
 async def write(request: Request, operation: WriteRequest, *, status: int = 201) -> Response:
     """Return the answer of a write, once it is on disk."""
-    answer = await asyncio.wrap_future(service_of(request).writer.submit(operation))
+    answer = await service_of(request).writer.answer(operation)
     out = json_response(answer.body, status)
     if answer.repeated:
         out.headers["Idempotent-Replayed"] = "true"
@@ -200,4 +203,4 @@ async def read(request: Request, query: Callable[..., Any], *arguments: Any) -> 
 
 def json_response(body: Any, status: int = 200) -> Response:
     """Return a response with a JSON document."""
-    return Response(json.dumps(body, ensure_ascii=False, separators=(",", ":")), status, media_type="application/json")
+    return Response(_compact(body), status, media_type="application/json")
