@@ -175,8 +175,10 @@ def test_only_io_writes_files() -> None:
         for line in file.read_text(encoding="utf-8").splitlines()
         if calls.search(line) and ">>>" not in line
     }
-    # a download and the files of a log, both in temporary folders
-    assert writers == {"data/spill.py", "datasets/movielens.py"}
+    # a download and the files of a log, both in temporary folders; an export through `atomic_file`; files that several
+    # processes lock: the store, and the queue of the client
+    service = {"service/export.py", "service/store/database.py", "client/queue.py"}
+    assert writers == {"data/spill.py", "datasets/movielens.py", *service}
 
 
 # reading JSON

@@ -40,7 +40,7 @@ def report(agent: Agent, path: str | Path | None) -> str:
     >>> model = PreferenceModel([[0, 1, 2], [2, 1, 0]], actions=["rest", "drug A", "drug B"])
     >>> agent = Agent(LpbTS(model, noise=1.0), seed=7, person="alice")
     >>> agent.tell("drug B", 4.5); agent.tell("rest", 1.0)
-    >>> "Probably drug B (89%)" in agent.report()
+    >>> "Probably drug B (86%)" in agent.report()
     True
     """
     about = _Person(copy.copy(agent))  # other threads may use the agent
