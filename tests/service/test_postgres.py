@@ -3,7 +3,10 @@ import signal
 import psycopg
 import pytest
 
+from lpbandits.service.store.database import Store
 from tests.service.postgres import Postgres, binaries
+
+LIMITS = ("lock_timeout", "idle_in_transaction_session_timeout")
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT, signal.SIGKILL])
@@ -19,3 +22,9 @@ def test_a_server_keeps_its_databases_when_it_is_stopped(how: signal.Signals) ->
         with psycopg.connect(url) as sql:
             assert sql.execute("SELECT x FROM t").fetchall() == [(17,)]
     assert not server.folder.exists()
+
+
+def test_a_replica_that_hangs_does_not_keep_the_others_waiting(postgres: Postgres) -> None:
+    with Store(postgres.new_database(), serving=True) as store, store.writing() as sql:
+        limits = [sql.exec_driver_sql(f"SHOW {name}").scalar() for name in LIMITS]
+    assert limits == ["30s", "1min"]

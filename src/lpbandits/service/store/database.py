@@ -28,6 +28,11 @@ try:
 except ImportError:  # Windows: a second server is not detected
     fcntl = None
 
+CONNECT, LOCK_WAIT, IDLE = 10, 30, 60
+"""Seconds that PostgreSQL may take to connect, that a write waits for a lock, and that a replica which hangs in a write
+keeps its locks.
+"""
+
 READERS = 8
 """Maximum number of connections that read."""
 
@@ -176,7 +181,7 @@ def fault_of(error: DBAPIError, doing: str) -> ServiceError | ResourceError:
     state = getattr(error.orig, "sqlstate", None)
     if "disk is full" in words or state == "53100":
         return StorageFull(f"{doing}: the disk of the store is full; free some space, and repeat the request")
-    if isinstance(error, OperationalError) and (state is None or state[:2] in ("08", "57", "53")):
+    if isinstance(error, OperationalError) and (state is None or state[:2] in ("08", "53", "55", "57")):
         return Unavailable(f"{doing}: {words}; repeat the request with the same Idempotency-Key")
     return ResourceError(f"{doing}: {words}")
 
@@ -184,7 +189,8 @@ def fault_of(error: DBAPIError, doing: str) -> ServiceError | ResourceError:
 def _writing(url: URL) -> Engine:
     """Return the engine of the writer: one connection."""
     if url.get_backend_name() != "sqlite":
-        return _postgres(url, isolation_level="READ COMMITTED", pool_size=1, max_overflow=0)
+        options = f"-c lock_timeout={LOCK_WAIT}s -c idle_in_transaction_session_timeout={IDLE}s"
+        return _postgres(url, options, isolation_level="READ COMMITTED", pool_size=1, max_overflow=0)
     engine = create_engine(url, poolclass=QueuePool, pool_size=1, max_overflow=0)
 
     @event.listens_for(engine, "connect")
@@ -201,8 +207,8 @@ def _writing(url: URL) -> Engine:
 def _reading(url: URL) -> Engine:
     """Return the engine of read-only connections, which never checkpoint."""
     if url.get_backend_name() != "sqlite":
-        options = {"options": "-c default_transaction_read_only=on"}
-        return _postgres(url, isolation_level="REPEATABLE READ", connect_args=options, pool_size=READERS)
+        options = "-c default_transaction_read_only=on"
+        return _postgres(url, options, isolation_level="REPEATABLE READ", pool_size=READERS)
     path = Path(str(url.database)).resolve()
 
     def connect() -> sqlite3.Connection:
@@ -218,9 +224,10 @@ def _reading(url: URL) -> Engine:
     return engine
 
 
-def _postgres(url: URL, **options: Any) -> Engine:
+def _postgres(url: URL, options: str, **pool: Any) -> Engine:
     try:
-        return create_engine(url, pool_pre_ping=True, **options)
+        connect = {"connect_timeout": CONNECT, "options": options}
+        return create_engine(url, pool_pre_ping=True, connect_args=connect, **pool)
     except ModuleNotFoundError:
         raise InvalidInput("a store in PostgreSQL needs psycopg: pip install 'lpbandits[postgres]'") from None
 
