@@ -120,7 +120,7 @@ def test_logs_have_no_people_no_keys_and_no_bodies(
     for word in ("secret", keyed.admin, new, "0.123454321"):
         assert word not in text, text
     requests = [one for one in logged if one["event"] == "request"]
-    assert made["decision"] in {one.get("decision") for one in requests}
+    assert (made["decision"], "p", 1) in {(one.get("decision"), one.get("project"), one.get("key")) for one in requests}
     assert told["outcome"] in {one.get("outcome") for one in requests}
     (bug,) = [one for one in logged if one["event"] == "bug"]
     assert (bug["error"], bug["log_level"]) == ("KeyError", "error")

@@ -99,6 +99,7 @@ class Role(SecurityBase):
         if service.keys.must_refresh(sent):
             await asyncio.to_thread(service.keys.refresh)
         access = service.keys.access(sent)
+        request.scope["lpb.key"] = access.key_id  # for the log
         access.check(self.role, access.project if self.any_project else request.path_params.get("project"))
         return access
 

@@ -139,6 +139,10 @@ class Middleware:
         self.metrics.seconds.labels(route).observe(seconds)
         facts = scope.get("lpb.facts", {})
         about = {"method": scope["method"], "route": route, "status": status, "ms": round(seconds * 1e3, 2)}
+        if "project" in scope.get("path_params", {}):
+            about["project"] = scope["path_params"]["project"]
+        if "lpb.key" in scope:
+            about["key"] = scope["lpb.key"]
         for name, counter in (("decision", self.metrics.decisions), ("outcome", self.metrics.outcomes)):
             ids = facts.get(name, ())
             counter.inc(len(ids))
