@@ -85,7 +85,7 @@ def backup(
 
 @store.command("key", cls=options.Command)
 def key(store: StoreUrl = None, as_json: options.AsJson = False) -> None:
-    """Make an admin key, if none is at hand; whoever may write the store may do so.
+    """Make an admin key, if all others are lost; any user who can write the store can make one.
 
     A store in SQLite has one writer: stop its server first.
 
